@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Installs the Debian packages attune needs. This is the only place that lists them.
+# Quick and quiet when nothing is missing: apt is not even asked.
+set -euo pipefail
+
+usage() {
+  cat <<'USAGE'
+Usage: deploy/install-packages.sh GROUP...
+Installs the Debian 12 or 13 packages of each GROUP, as root or through sudo:
+  build     compile the server and the client
+  fetch     download the default model
+  test      build and run the tests
+  ci        what .ci/run needs on top: clang, its tools, shellcheck
+  runtime   what a binary built elsewhere needs to run (used by the container image)
+Options:
+  --list    print the packages instead of installing them
+  --help    print this text
+USAGE
+}
+
+# Prints the packages of group $1, one a line.
+packages() {
+  case "$1" in
+    build)
+      printf '%s\n' g++ cmake ninja-build pkgconf \
+        libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler libabsl-dev \
+        libhwy-dev nlohmann-json3-dev libcli11-dev libssl-dev \
+        libdnnl-dev ocl-icd-opencl-dev  # oneDNN's CMake file asks for OpenCL; libdnnl-dev does not
+      ;;
+    fetch) printf '%s\n' python3 python3-venv ca-certificates ;;
+    test) printf '%s\n' libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv ;;
+    ci) printf '%s\n' clang clang-format clang-tidy clang-tools llvm shellcheck ;;
+    runtime)
+      # Library packages carry their ABI in the name, so they differ between releases.
+      case "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" in
+        bookworm) printf '%s\n' libgrpc++1.51 libprotobuf32 libdnnl2 libhwy1 libssl3 ;;
+        trixie)
+          printf '%s\n' libgrpc++1.51t64 libprotobuf32t64 libdnnl3.6 libhwy1t64 libssl3t64
+          ;;
+        *) return 1 ;;
+      esac
+      ;;
+    *) return 1 ;;
+  esac
+}
+
+list_only=false
+wanted=()
+while (($# > 0)); do
+  case "$1" in
+    --help)
+      usage
+      exit 0
+      ;;
+    --list) list_only=true ;;
+    *)
+      group=$(packages "$1") || {
+        echo "install-packages: no packages known for '$1' on this system (Debian 12 or 13?)" >&2
+        usage >&2
+        exit 2
+      }
+      mapfile -t -O "${#wanted[@]}" wanted <<<"$group"
+      ;;
+  esac
+  shift
+done
+if ((${#wanted[@]} == 0)); then
+  usage >&2
+  exit 2
+fi
+if "$list_only"; then
+  printf '%s\n' "${wanted[@]}" | sort -u
+  exit 0
+fi
+
+if ! command -v apt-get >/dev/null; then
+  echo "install-packages: apt-get not found; attune is built on Debian 12 or 13" >&2
+  exit 1
+fi
+
+installed=$(dpkg-query -W -f '${binary:Package} ${db:Status-Status}\n' 2>/dev/null |
+  sed -n 's/^\([^ :]*\)[^ ]* installed$/\1/p')
+mapfile -t missing < <(printf '%s\n' "${wanted[@]}" | sort -u | grep -vxF "$installed" || true)
+if ((${#missing[@]} == 0)); then
+  exit 0
+fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "install-packages: not root, and sudo is not installed. Missing: ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
+"${apt[@]}" update
+"${apt[@]}" install -y --no-install-recommends "${missing[@]}"
