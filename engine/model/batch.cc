@@ -1,0 +1,24 @@
+#include "engine/model/batch.h"
+
+#include "engine/base/check.h"
+
+namespace attune {
+
+void Batch::Append(absl::Span<const int32_t> ids, absl::Span<const int32_t> types) {
+  ATTUNE_CHECK(types.empty() || types.size() == ids.size());
+  token_ids.insert(token_ids.end(), ids.begin(), ids.end());
+  if (types.empty()) {
+    type_ids.resize(token_ids.size(), 0);
+  } else {
+    type_ids.insert(type_ids.end(), types.begin(), types.end());
+  }
+  row_begin.push_back(static_cast<int64_t>(token_ids.size()));
+}
+
+void Batch::Clear() {
+  token_ids.clear();
+  type_ids.clear();
+  row_begin.assign(1, 0);
+}
+
+}  // namespace attune
