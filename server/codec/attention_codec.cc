@@ -1,0 +1,113 @@
+#include "server/codec/attention_codec.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status_macros.h"
+#include "server/codec/codec_fields.h"
+
+namespace attune {
+namespace {
+
+// The options of the contract have one value that is built (and the unspecified one, which means
+// it).
+template <typename Enum>
+absl::Status CheckOnlyBuilt(absl::string_view field, Enum value, Enum built, int largest) {
+  if (value == 0 || value == built) return absl::OkStatus();
+  if (value < 0 || value > largest) return UnknownEnum(field, value);
+  return NotBuilt(absl::StrCat(field, " ", static_cast<int>(value)));
+}
+
+absl::Status CheckBuilt(const v1::AttentionQuery& query) {
+  ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.matrix", query.matrix(),
+                                        v1::ATTENTION_MATRIX_WEIGHTS, v1::AttentionMatrix_MAX));
+  ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.head_reduction", query.head_reduction(),
+                                        v1::ATTENTION_REDUCTION_NONE, v1::AttentionReduction_MAX));
+  ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.layer_reduction", query.layer_reduction(),
+                                        v1::ATTENTION_REDUCTION_NONE, v1::AttentionReduction_MAX));
+  ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.level", query.level(), v1::ATTENTION_LEVEL_TOKEN,
+                                        v1::AttentionLevel_MAX));
+  ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.specials", query.specials(),
+                                        v1::ATTENTION_SPECIALS_KEEP, v1::AttentionSpecials_MAX));
+  ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.encoding", query.encoding(),
+                                        v1::ATTENTION_ENCODING_F32, v1::AttentionEncoding_MAX));
+  ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.specials_axes", query.specials_axes(),
+                                        v1::ATTENTION_AXES_BOTH, v1::AttentionAxes_MAX));
+  ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.block", query.block(), v1::ATTENTION_BLOCK_ALL,
+                                        v1::AttentionBlock_MAX));
+  if (query.statistics()) return NotBuilt("query.statistics");
+  if (query.mixing_ratio()) return NotBuilt("query.mixing_ratio");
+  if (query.has_query_range()) return NotBuilt("query.query_range");
+  if (query.has_key_range()) return NotBuilt("query.key_range");
+  if (query.spans_size() > 0) return NotBuilt("query.spans");
+  if (query.has_sparsity()) return NotBuilt("query.sparsity");
+  if (query.has_pool()) return NotBuilt("query.pool");
+  if (query.ablate_size() > 0) return NotBuilt("query.ablate");
+  if (query.mask_tokens_size() > 0) return NotBuilt("query.mask_tokens");
+  return absl::OkStatus();
+}
+
+void EncodeProvenance(const ModelInfo& model, v1::Provenance& provenance) {
+  provenance.set_model(model.name);
+  provenance.set_model_revision(model.revision);
+  provenance.set_server_version(model.server_version);
+  provenance.set_compute_dtype(std::string(PrecisionName(model.precision.precision)));
+  provenance.set_isa(model.isa);
+  provenance.set_onednn_version(model.onednn_version);
+  provenance.set_kernels(model.kernels);
+}
+
+}  // namespace
+
+absl::StatusOr<AttentionInput> DecodeAttentionQuery(const v1::AttentionQuery& query) {
+  switch (query.input_case()) {
+    case v1::AttentionQuery::kText:
+      break;
+    case v1::AttentionQuery::kTextPair:
+      return NotBuilt("query.text_pair");
+    case v1::AttentionQuery::kTokenIds:
+      return NotBuilt("query.token_ids");
+    case v1::AttentionQuery::kVectors:
+      return NotBuilt("query.vectors");
+    case v1::AttentionQuery::INPUT_NOT_SET:
+      return absl::InvalidArgumentError("query.text is not set");
+  }
+  ATTUNE_RETURN_IF_ERROR(CheckBuilt(query));
+  AttentionInput input;
+  input.text = query.text();
+  ATTUNE_ASSIGN_OR_RETURN(input.policy.truncation,
+                          DecodeTruncation("query.truncation", query.truncation()));
+  if (query.has_max_tokens()) input.policy.max_tokens = query.max_tokens();
+  input.policy.specials_as_text = query.specials_as_text();
+  input.layers.assign(query.layers().begin(), query.layers().end());
+  input.heads.assign(query.heads().begin(), query.heads().end());
+  if (query.has_max_bytes()) {
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+    input.max_bytes = static_cast<int64_t>(std::min(query.max_bytes(), kMost));
+  }
+  input.want_embedding = query.want_embedding();
+  return input;
+}
+
+void EncodeAttentionReply(AttentionReply reply, const Tokenizer& tokenizer, const ModelInfo& model,
+                          v1::AttentionMapResponse& response) {
+  EncodeTokens(reply.encoding, tokenizer, *response.mutable_tokens());
+  for (const int64_t layer : reply.layers) response.add_layers(static_cast<uint32_t>(layer));
+  for (const int64_t head : reply.heads) response.add_heads(static_cast<uint32_t>(head));
+  const auto seq = static_cast<uint64_t>(reply.encoding.size());
+  for (const uint64_t axis :
+       {uint64_t{reply.layers.size()}, uint64_t{reply.heads.size()}, seq, seq}) {
+    response.add_shape(axis);
+  }
+  response.set_matrix(v1::ATTENTION_MATRIX_WEIGHTS);
+  response.set_encoding(v1::ATTENTION_ENCODING_F32);
+  response.set_data(std::move(reply.data));
+  response.set_truncated(reply.encoding.truncated);
+  response.set_beyond_trained_length(reply.encoding.size() > model.trained_max_tokens);
+  response.mutable_embedding()->Add(reply.embedding.begin(), reply.embedding.end());
+  EncodeProvenance(model, *response.mutable_provenance());
+}
+
+}  // namespace attune

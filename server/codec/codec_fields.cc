@@ -1,0 +1,47 @@
+#include "server/codec/codec_fields.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace attune {
+
+absl::Status NotBuilt(absl::string_view field) {
+  return absl::UnimplementedError(absl::StrCat(field, " is not built yet"));
+}
+
+absl::Status UnknownEnum(absl::string_view field, int value) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is ", value, ", which is not one of its values"));
+}
+
+absl::StatusOr<TruncationPolicy> DecodeTruncation(absl::string_view field, v1::Truncation value) {
+  switch (value) {
+    case v1::TRUNCATION_UNSPECIFIED:
+    case v1::TRUNCATION_ERROR:
+      return TruncationPolicy::kError;
+    case v1::TRUNCATION_RIGHT:
+      return TruncationPolicy::kRight;
+    case v1::TRUNCATION_LEFT:
+      return TruncationPolicy::kLeft;
+    default:
+      return UnknownEnum(field, value);
+  }
+}
+
+void EncodeTokens(const Encoding& encoding, const Tokenizer& tokenizer,
+                  google::protobuf::RepeatedPtrField<v1::Token>& tokens) {
+  tokens.Reserve(static_cast<int>(encoding.size()));
+  for (size_t i = 0; i < encoding.ids.size(); ++i) {
+    v1::Token& token = *tokens.Add();
+    token.set_text(std::string(tokenizer.TokenText(encoding.ids[i])));
+    token.set_id(static_cast<uint32_t>(encoding.ids[i]));
+    token.set_byte_begin(static_cast<uint32_t>(encoding.byte_ranges[i].begin));
+    token.set_byte_end(static_cast<uint32_t>(encoding.byte_ranges[i].end));
+    token.set_code_point_begin(static_cast<uint32_t>(encoding.code_point_ranges[i].begin));
+    token.set_code_point_end(static_cast<uint32_t>(encoding.code_point_ranges[i].end));
+    token.set_word(encoding.word_ids[i]);
+    token.set_special(encoding.special[i]);
+    token.set_segment(static_cast<uint32_t>(encoding.type_ids[i]));
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,86 @@
+#include "server/encode_job.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/tensor/finite.h"
+
+namespace attune {
+
+EncodeJob::EncodeJob(std::shared_ptr<Call> call, std::vector<Encoding> encodings, VectorPlan plan,
+                     int64_t hidden, Done done)
+    : Job(std::move(call)),
+      encodings_(std::move(encodings)),
+      plan_(std::move(plan)),
+      done_(std::move(done)),
+      remaining_(encodings_.size()) {
+  reply_.dimension = plan_.dimension(hidden);
+  reply_.vectors.resize(encodings_.size());
+}
+
+std::vector<WorkItem> EncodeJob::Items(const std::shared_ptr<EncodeJob>& job) {
+  std::vector<WorkItem> items;
+  items.reserve(job->encodings_.size());
+  for (const Encoding& encoding : job->encodings_) {
+    items.push_back({job, static_cast<int64_t>(items.size()), encoding.size()});
+  }
+  return items;
+}
+
+TextRows EncodeJob::rows_wanted() const {
+  return plan_.pooling.has_value() ? plan_.pooling->rows_wanted() : TextRows::kAll;
+}
+
+void EncodeJob::AppendTo(int64_t index, Batch& batch) const {
+  const Encoding& encoding = encodings_[static_cast<size_t>(index)];
+  batch.Append(encoding.ids, encoding.type_ids);
+}
+
+void EncodeJob::Finish(int64_t index, ConstMatrixView hidden) {
+  const Encoding& encoding = encodings_[static_cast<size_t>(index)];
+  TextVector& vector = reply_.vectors[static_cast<size_t>(index)];
+  vector.tokens = encoding.size();
+  vector.truncated = encoding.truncated;
+  absl::Status status = MakeVector(hidden, vector.values);
+  if (!status.ok()) {
+    status = absl::Status(status.code(), absl::StrCat("item ", index, ": ", status.message()));
+  }
+  ItemDone(std::move(status));
+}
+
+absl::Status EncodeJob::MakeVector(ConstMatrixView hidden, std::vector<float>& values) const {
+  if (plan_.pooling.has_value()) {
+    values.resize(static_cast<size_t>(reply_.dimension));
+    return PoolText(*plan_.pooling, hidden, absl::MakeSpan(values));
+  }
+  values.resize(static_cast<size_t>(hidden.rows * hidden.cols));
+  const MatrixView tokens(values.data(), hidden.rows, hidden.cols);
+  for (int64_t i = 0; i < hidden.rows; ++i) {
+    std::copy_n(hidden.row(i).data(), hidden.cols, tokens.row(i).data());
+    if (plan_.normalize_tokens) NormalizeL2(tokens.row(i));
+  }
+  return AllFinite(values) ? absl::OkStatus() : absl::InternalError("a token vector is not finite");
+}
+
+void EncodeJob::Fail(int64_t /*index*/, absl::Status status) { ItemDone(std::move(status)); }
+
+void EncodeJob::ItemDone(absl::Status status) {
+  absl::Status answer;
+  {
+    MutexLock lock(mu_);
+    if (!status.ok() && first_error_.ok()) {
+      first_error_ = std::move(status);
+      call().Abandon();
+    }
+    if (--remaining_ > 0) return;
+    answer = first_error_;
+  }
+  if (answer.ok()) {
+    done_(std::move(reply_));
+  } else {
+    done_(std::move(answer));
+  }
+}
+
+}  // namespace attune

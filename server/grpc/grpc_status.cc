@@ -1,0 +1,42 @@
+#include "server/grpc/grpc_status.h"
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kMaxMessageBytes = 2048;
+
+constexpr bool SameCode(absl::StatusCode ours, grpc::StatusCode theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+static_assert(SameCode(absl::StatusCode::kCancelled, grpc::StatusCode::CANCELLED));
+static_assert(SameCode(absl::StatusCode::kInvalidArgument, grpc::StatusCode::INVALID_ARGUMENT));
+static_assert(SameCode(absl::StatusCode::kDeadlineExceeded, grpc::StatusCode::DEADLINE_EXCEEDED));
+static_assert(SameCode(absl::StatusCode::kNotFound, grpc::StatusCode::NOT_FOUND));
+static_assert(SameCode(absl::StatusCode::kResourceExhausted, grpc::StatusCode::RESOURCE_EXHAUSTED));
+static_assert(SameCode(absl::StatusCode::kFailedPrecondition,
+                       grpc::StatusCode::FAILED_PRECONDITION));
+static_assert(SameCode(absl::StatusCode::kUnimplemented, grpc::StatusCode::UNIMPLEMENTED));
+static_assert(SameCode(absl::StatusCode::kInternal, grpc::StatusCode::INTERNAL));
+static_assert(SameCode(absl::StatusCode::kUnavailable, grpc::StatusCode::UNAVAILABLE));
+static_assert(SameCode(absl::StatusCode::kUnauthenticated, grpc::StatusCode::UNAUTHENTICATED));
+
+absl::string_view CutMessage(absl::string_view message) {
+  if (message.size() <= kMaxMessageBytes) return message;
+  size_t end = kMaxMessageBytes;
+  // 10xxxxxx continues a UTF-8 character.
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0u) == 0x80u) --end;
+  return message.substr(0, end);
+}
+
+}  // namespace
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(CutMessage(status.message()))};
+}
+
+}  // namespace attune

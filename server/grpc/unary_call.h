@@ -1,0 +1,54 @@
+#ifndef ATTUNE_SERVER_GRPC_UNARY_CALL_H_
+#define ATTUNE_SERVER_GRPC_UNARY_CALL_H_
+
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "server/call.h"
+#include "server/grpc/encoder_service.h"
+#include "server/grpc/grpc_status.h"
+#include "server/grpc/reactor_order.h"
+
+namespace attune {
+
+// gRPC's side of one unary call. Lives until OnDone, which gRPC calls after the one Answer.
+class UnaryCall final : public grpc::ServerUnaryReactor {
+ public:
+  UnaryCall(EncoderService& service, absl::Time deadline)
+      : service_(service), call_(std::make_shared<Call>(deadline)) {
+    HandOver(this);
+  }
+
+  const std::shared_ptr<Call>& call() const { return call_; }
+
+  // Exactly once; the object may be gone when it returns.
+  void Answer(const absl::Status& status) {
+    HandOver(this);
+    Finish(ToGrpcStatus(status));
+  }
+
+  // May run at the same time as Answer.
+  void OnCancel() override {
+    TakeOver(this);
+    call_->Cancel();
+    HandOver(this);
+  }
+
+  void OnDone() override {
+    TakeOver(this);
+    EncoderService& service = service_;
+    delete this;
+    service.CallEnded();
+  }
+
+ private:
+  EncoderService& service_;
+  const std::shared_ptr<Call> call_;
+};
+
+}  // namespace attune
+
+#endif  // ATTUNE_SERVER_GRPC_UNARY_CALL_H_

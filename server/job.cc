@@ -1,0 +1,73 @@
+#include "server/job.h"
+
+#include <algorithm>
+#include <new>
+
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+
+namespace attune {
+namespace {
+
+// A batch is worth finishing while anyone still waits for a part of it.
+bool NobodyWaits(const std::vector<WorkItem>& items) {
+  const absl::Time now = absl::Now();
+  for (const WorkItem& item : items) {
+    if (item.job->call().CheckWanted(now).ok()) return false;
+  }
+  return true;
+}
+
+void FailAll(const std::vector<WorkItem>& items, const absl::Status& status) {
+  const absl::Time now = absl::Now();
+  for (const WorkItem& item : items) {
+    // A batch that stopped because nobody waited ends each call for that call's own reason.
+    const absl::Status wanted = item.job->call().CheckWanted(now);
+    item.job->Fail(item.index, wanted.ok() ? status : wanted);
+  }
+}
+
+// What every item of the batch can do with.
+TextRows RowsWanted(const std::vector<WorkItem>& items) {
+  const TextRows rows = items.front().job->rows_wanted();
+  const bool same = std::all_of(items.begin(), items.end(), [rows](const WorkItem& item) {
+    return item.job->rows_wanted() == rows;
+  });
+  return same ? rows : TextRows::kAll;
+}
+
+void RunBatch(Session& session, const std::vector<WorkItem>& items) {
+  Batch batch;
+  for (const WorkItem& item : items) item.job->AppendTo(item.index, batch);
+
+  Encoder::ForwardOptions options;
+  options.should_stop = [&items] { return NobodyWaits(items); };
+  options.rows = RowsWanted(items);
+  const absl::StatusOr<ConstMatrixView> hidden = session.Forward(batch, options);
+  if (!hidden.ok()) return FailAll(items, hidden.status());
+
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto text = static_cast<int64_t>(i);
+    const bool all = options.rows == TextRows::kAll;
+    items[i].job->Finish(items[i].index,
+                         all ? hidden->Rows(batch.row_begin[i], batch.row_begin[i + 1])
+                             : hidden->Rows(text, text + 1));
+  }
+}
+
+}  // namespace
+
+void RunItems(Session& session, std::vector<WorkItem> items) {
+  if (items.empty()) return;
+  try {
+    if (items.front().job->runs_alone()) {
+      items.front().job->RunAlone(session);
+    } else {
+      RunBatch(session, items);
+    }
+  } catch (const std::bad_alloc&) {
+    FailAll(items, absl::ResourceExhaustedError("the server is out of memory; try again later"));
+  }
+}
+
+}  // namespace attune

@@ -1,0 +1,245 @@
+// attune-server: flags and environment to ServerOptions, signals, exit code.
+
+#include <malloc.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "engine/base/json.h"
+#include "engine/base/log.h"
+#include "server/cache_folder.h"
+#include "server/quality_command.h"
+#include "server/server.h"
+
+extern char** environ;
+
+namespace attune {
+namespace {
+
+constexpr char kDescription[] =
+    "Turns text into vectors with a transformer encoder on CPUs, and shows what attention did.\n"
+    "Serves attune.v1.EncoderService, gRPC health and reflection.\n"
+    "\n"
+    "  attune-server --model ~/.cache/attune/all-MiniLM-L6-v2\n"
+    "  attune health && attune encode \"Hello, world.\"\n"
+    "  attune-server quality          how close bf16 and int8 are to f32; has a --help of its own\n"
+    "\n"
+    "Every flag has an environment variable, --max-texts is ATTUNE_MAX_TEXTS; the flag wins.\n"
+    "Sizes take suffixes (4MiB), durations take units (500ms, 2m). SIGTERM drains, twice stops.";
+
+// The flags of one process. Each Add function binds a flag and its environment variable to a field.
+class Flags {
+ public:
+  Flags() : app_(kDescription, "attune-server") {
+    const std::string cache = CacheFolder();
+    options_.model = DefaultModelFolder();
+    if (!cache.empty()) options_.quality_cache = cache + "/quality";
+    app_.set_version_flag("--version", "attune-server " ATTUNE_VERSION);
+    app_.get_formatter()->column_width(34);
+
+    Add("grpc-address", options_.grpc_address, "Where to listen, HOST:PORT; port 0: any free one");
+    Add("model", options_.model, "Model folder (Hugging Face or sentence-transformers layout)");
+    Add("precision", options_.precision,
+        "Type of the matrix products: f32, bf16, int8, or auto: bf16 where it is faster, else f32");
+    Add("kernels", options_.kernels, "Whose matrix kernels run: auto, onednn or native");
+    Add("quality-cache", options_.quality_cache,
+        "Folder that remembers how close bf16 and int8 are to f32, or off");
+    Add("threads", options_.threads, "Threads that compute; 0: what affinity and cgroup allow");
+    Add("tokenizer-threads", options_.tokenizer_threads,
+        "Threads that tokenise requests of more than 8 KiB of text");
+    Add("split-lone-requests", options_.split_lone_requests,
+        "Let idle threads help with a request while no other waits: true or false");
+    AddBytes("max-message-bytes", options_.max_message_bytes, "Largest request message");
+    Add("max-texts", options_.max_texts, "Most texts in one request");
+    AddBytes("max-text-bytes", options_.max_text_bytes, "Largest text");
+    Add("max-input-tokens", options_.max_input_tokens,
+        "Most tokens of a text; 0: the model's own limit, which may be raised up to its positions");
+    Add("max-batch-tokens", options_.max_batch_tokens, "Most tokens in one forward pass");
+    Add("max-batch-items", options_.max_batch_items, "Most texts in one forward pass");
+    Add("max-queue-tokens", options_.max_queue_tokens,
+        "Most tokens that wait for a worker; 0: what the largest request needs");
+    AddBytes("max-pending-bytes", options_.max_pending_bytes,
+             "Most text that waits to be tokenised");
+    AddDuration("max-deadline", options_.max_deadline, "Longest time a request may take");
+    AddBytes("max-attention-reply", options_.max_attention_reply_bytes,
+             "Largest attention map a request may ask for");
+    AddBytes("attention-budget", options_.attention_budget_bytes,
+             "What all attention maps in progress may hold");
+    AddBytes("grpc-memory-quota", options_.grpc_memory_quota_bytes, "gRPC's transport buffers");
+    Add("reflection", options_.reflection, "Serve gRPC reflection: true or false");
+    AddDuration("drain-delay", options_.drain_delay,
+                "After SIGTERM, go on serving for this long while traffic moves away");
+    AddDuration("drain-timeout", options_.drain_timeout,
+                "Then wait this long for what is still running");
+    Add("log-level", log_level_, "debug, info, warning or error");
+    app_.add_flag("--print-config", print_config_, "Print the effective settings as JSON and exit");
+  }
+
+  // Returns an exit code when the process should end at once.
+  std::optional<int> Parse(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      // Help and version are not errors; what is one gets exit code 1 and one line.
+      if (error.get_exit_code() == 0) return app_.exit(error);
+      std::fprintf(stderr, "attune-server: %s (see attune-server --help)\n", error.what());
+      return 1;
+    }
+    const absl::StatusOr<LogLevel> level = ParseLogLevel(log_level_);
+    if (!level.ok()) {
+      std::fprintf(stderr, "attune-server: --log-level: %s\n",
+                   std::string(level.status().message()).c_str());
+      return 1;
+    }
+    SetLogLevel(*level);
+    WarnOfUnknownVariables();
+    if (print_config_) {
+      std::puts(EffectiveConfig().c_str());
+      return 0;
+    }
+    return std::nullopt;
+  }
+
+  const ServerOptions& options() const { return options_; }
+
+ private:
+  static std::string VariableName(const std::string& flag) {
+    return "ATTUNE_" + absl::AsciiStrToUpper(absl::StrReplaceAll(flag, {{"-", "_"}}));
+  }
+
+  CLI::Option* Name(CLI::Option* option, const std::string& flag) {
+    return option->envname(VariableName(flag));
+  }
+
+  template <typename T>
+  void Add(const std::string& flag, T& field, const std::string& help) {
+    Name(app_.add_option("--" + flag, field, help)->capture_default_str(), flag);
+  }
+
+  void AddBytes(const std::string& flag, int64_t& field, const std::string& help) {
+    Name(app_.add_option("--" + flag, field, help)
+             ->transform(CLI::AsSizeValue(false))
+             ->type_name("BYTES")
+             ->capture_default_str(),
+         flag);
+  }
+
+  void AddDuration(const std::string& flag, absl::Duration& field, const std::string& help) {
+    const auto parse = [&field](const CLI::results_t& results) {
+      return absl::ParseDuration(results[0], &field);
+    };
+    Name(app_.add_option("--" + flag, parse, help)
+             ->type_name("DURATION")
+             ->default_str(absl::FormatDuration(field)),
+         flag);
+  }
+
+  // A Kubernetes Service named attune injects variables of its own, so this is not an error.
+  void WarnOfUnknownVariables() const {
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string name = std::string(*entry).substr(0, std::string(*entry).find('='));
+      if (!absl::StartsWith(name, "ATTUNE_")) continue;
+      bool known = name == "ATTUNE_SERVER";  // the client's
+      for (const CLI::Option* option : app_.get_options()) known |= option->get_envname() == name;
+      if (!known) {
+        Log(LogLevel::kWarning, "unknown_variable", "no flag has this environment variable",
+            {{"name", name}});
+      }
+    }
+  }
+
+  std::string EffectiveConfig() const {
+    Json config = Json::object();
+    for (const CLI::Option* option : app_.get_options()) {
+      if (option->get_envname().empty()) continue;
+      const std::string name = option->get_lnames().front();
+      config[name] = option->count() > 0 ? option->results().front() : option->get_default_str();
+    }
+    return config.dump(2);
+  }
+
+  CLI::App app_;
+  ServerOptions options_;
+  std::string log_level_ = "info";
+  bool print_config_ = false;
+};
+
+// SIGTERM and SIGINT, taken by one thread so that no handler runs in the middle of anything.
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+void WaitForStopSignal() {
+  const sigset_t signals = StopSignals();
+  int number = 0;
+  while (sigwait(&signals, &number) != 0) {
+  }
+}
+
+// A listener that runs out of descriptors never accepts again, so take all that is allowed.
+void RaiseDescriptorLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int Fail(const absl::Status& status) {
+  Log(LogLevel::kError, "start_failed", std::string(status.message()),
+      {{"code", absl::StatusCodeToString(status.code())}});
+  return 1;
+}
+
+int Serve(const ServerOptions& options) {
+  // Blocked before any thread starts, so that every thread inherits it.
+  const sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  RaiseDescriptorLimit();
+  // Memory freed by one thread is then found by another; gRPC's bursts otherwise stay resident.
+  mallopt(M_ARENA_MAX, 2);
+
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Bind(options);
+  if (!server.ok()) return Fail(server.status());
+  const absl::Status loaded = (*server)->Load();
+  if (!loaded.ok()) return Fail(loaded);
+
+  WaitForStopSignal();
+  // Ends with the process when no second signal comes.
+  std::thread([&server] {
+    WaitForStopSignal();
+    (*server)->Hurry();
+  }).detach();
+  const bool finished = (*server)->Drain();
+  std::fflush(nullptr);
+  // No destructors: the signal thread still knows the server, and everything is answered.
+  std::_Exit(finished ? 0 : 2);
+}
+
+}  // namespace
+}  // namespace attune
+
+int main(int argc, char** argv) {
+  if (argc > 1 && absl::string_view(argv[1]) == "quality") {
+    return attune::RunQualityCommand(argc - 1, argv + 1);
+  }
+  attune::Flags flags;
+  if (const std::optional<int> exit_code = flags.Parse(argc, argv); exit_code.has_value()) {
+    return *exit_code;
+  }
+  return attune::Serve(flags.options());
+}

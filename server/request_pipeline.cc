@@ -1,0 +1,241 @@
+#include "server/request_pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status_macros.h"
+#include "server/attend_job.h"
+#include "server/attention_job.h"
+#include "server/encode_job.h"
+#include "server/reply_size.h"
+#include "server/text_intake.h"
+
+namespace attune {
+namespace {
+
+// Requests of up to this much text are tokenised on the thread they arrive on: well under a
+// millisecond, which costs less than handing them over.
+constexpr int64_t kTokenizeInlineBytes = 8 << 10;
+
+// What an unset max_bytes allows: the receive limit of a gRPC client that sets none.
+constexpr int64_t kDefaultAttentionReplyBytes = int64_t{4} << 20;
+
+constexpr TextFields kEncodeFields{"texts.values", true, "options.max_tokens"};
+constexpr TextFields kAttentionFields{"query.text", false, "query.max_tokens"};
+constexpr TextFields kTokenizeFields{"texts.values", true, "max_tokens"};
+
+ModelInfo DescribeModel(const ServerOptions& options, const LoadedModel& model) {
+  const ModelFolder& folder = model.engine->folder();
+  ModelInfo info;
+  info.name = folder.name;
+  info.revision = folder.revision;
+  info.config = folder.config;
+  info.max_tokens = options.max_input_tokens;
+  info.trained_max_tokens = folder.max_tokens;
+  info.dimension = folder.dimension();
+  info.pooling = folder.pooling;
+  info.normalize = folder.normalize;
+  info.precision = model.precision;
+  info.kernels = model.engine->kernel_name();
+  info.isa = EffectiveIsa();
+  info.onednn_version = OneDnnVersion();
+  info.server_version = ATTUNE_VERSION;
+  info.max_message_bytes = options.max_message_bytes;
+  info.max_texts = options.max_texts;
+  info.max_text_bytes = options.max_text_bytes;
+  info.max_attention_reply_bytes = options.max_attention_reply_bytes;
+  return info;
+}
+
+VectorPlan MakePlan(const EncodeInput& input, const Engine& engine) {
+  VectorPlan plan;
+  if (input.pooling == EncodeInput::PoolingChoice::kNone) {
+    plan.normalize_tokens = input.normalize.value_or(false);
+    return plan;
+  }
+  plan.pooling = engine.default_pooling();
+  if (input.pooling == EncodeInput::PoolingChoice::kMode) plan.pooling->modes = {input.mode};
+  if (input.normalize.has_value()) plan.pooling->normalize = *input.normalize;
+  return plan;
+}
+
+absl::Status CheckDimension(const EncodeInput& input, int64_t dimension, const ModelInfo& model) {
+  if (!input.expected_dimension.has_value() || *input.expected_dimension == dimension) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat("options.expected_dimension is ",
+                                                    *input.expected_dimension, ", but model ",
+                                                    model.name, " gives ", dimension));
+}
+
+// Ids the caller made itself, in the form the tokenizer would have given.
+absl::StatusOr<std::vector<Encoding>> TakeTokenIds(const EncodeInput& input,
+                                                   const ModelInfo& model) {
+  std::vector<Encoding> encodings(input.token_ids.size());
+  for (size_t i = 0; i < input.token_ids.size(); ++i) {
+    const absl::Span<const uint32_t> ids = input.token_ids[i];
+    if (ids.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("token_ids.values[", i, "] is empty"));
+    }
+    if (static_cast<int64_t>(ids.size()) > model.max_tokens) {
+      return absl::InvalidArgumentError(absl::StrCat("token_ids.values[", i, "] has ", ids.size(),
+                                                     " ids; the limit is ", model.max_tokens));
+    }
+    for (size_t j = 0; j < ids.size(); ++j) {
+      if (ids[j] >= static_cast<uint64_t>(model.config.vocab)) {
+        return absl::InvalidArgumentError(absl::StrCat("token_ids.values[", i, "].values[", j,
+                                                       "] is ", ids[j], "; it must be below ",
+                                                       model.config.vocab));
+      }
+    }
+    encodings[i].ids.assign(ids.begin(), ids.end());
+    encodings[i].original_tokens = encodings[i].size();
+  }
+  return encodings;
+}
+
+absl::StatusOr<int64_t> ResolveMaxBytes(const AttentionInput& input, const ServerOptions& options) {
+  const int64_t most = options.max_attention_reply_bytes;
+  if (!input.max_bytes.has_value()) return std::min(kDefaultAttentionReplyBytes, most);
+  if (*input.max_bytes < 1 || *input.max_bytes > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("query.max_bytes is ", *input.max_bytes, "; it must be from 1 to ", most));
+  }
+  return *input.max_bytes;
+}
+
+absl::Status CheckAttentionBytes(int64_t bytes, int64_t max_bytes, int64_t seq) {
+  if (bytes <= max_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the attention map of ", seq, " tokens needs ", bytes, " bytes; query.max_bytes allows ",
+      max_bytes, "; ask for fewer layers or heads, or raise max_bytes and the client's limit"));
+}
+
+}  // namespace
+
+RequestPipeline::RequestPipeline(const ServerOptions& options, const LoadedModel& model,
+                                 Batcher& batcher)
+    : options_(options),
+      engine_(model.engine),
+      model_info_(DescribeModel(options_, model)),
+      batcher_(batcher),
+      attention_budget_(options.attention_budget_bytes),
+      tokenizer_threads_(options.tokenizer_threads, options.max_pending_bytes) {}
+
+absl::Status RequestPipeline::RunByTextSize(int64_t text_bytes, std::function<void()> task) {
+  if (text_bytes > kTokenizeInlineBytes) return tokenizer_threads_.Add(text_bytes, std::move(task));
+  task();
+  return absl::OkStatus();
+}
+
+void RequestPipeline::Encode(EncodeInput input, std::shared_ptr<Call> call,
+                             Done<EncodeReply> done) {
+  const VectorPlan plan = MakePlan(input, *engine_);
+  const int64_t hidden = model_info_.config.hidden;
+  const bool has_texts = !input.texts.empty();
+  absl::Status valid = has_texts
+                           ? CheckTexts(kEncodeFields, input.texts, options_)
+                           : CheckItemCount("token_ids.values", input.token_ids.size(), options_);
+  if (valid.ok()) valid = CheckDimension(input, plan.dimension(hidden), model_info_);
+  if (!valid.ok()) return done(std::move(valid));
+
+  const int64_t text_bytes = TotalBytes(input.texts);
+  auto run = [this, input = std::move(input), call, plan, hidden, done] {
+    absl::StatusOr<std::vector<Encoding>> encodings =
+        input.texts.empty()
+            ? TakeTokenIds(input, model_info_)
+            : TokenizeTexts(kEncodeFields, input.texts, {input.policy, options_.max_input_tokens},
+                            engine_->tokenizer(), *call);
+    if (!encodings.ok()) return done(encodings.status());
+    absl::Status fits =
+        CheckReplyBytes(EncodeReplyBytes(*encodings, plan, hidden), options_.max_message_bytes);
+    if (!fits.ok()) return done(std::move(fits));
+
+    const auto job = std::make_shared<EncodeJob>(call, *std::move(encodings), plan, hidden, done);
+    absl::Status queued = batcher_.Add(EncodeJob::Items(job));
+    if (!queued.ok()) done(std::move(queued));
+  };
+  absl::Status started = RunByTextSize(text_bytes, std::move(run));
+  if (!started.ok()) done(std::move(started));
+}
+
+void RequestPipeline::MapAttention(AttentionInput input, std::shared_ptr<Call> call,
+                                   Done<AttentionReply> done) {
+  const auto prepare = [this, &input]() -> absl::StatusOr<AttentionReply> {
+    ATTUNE_RETURN_IF_ERROR(CheckTexts(kAttentionFields, {input.text}, options_));
+    AttentionReply reply;
+    ATTUNE_ASSIGN_OR_RETURN(
+        reply.layers, ResolveSelection("query.layers", input.layers, model_info_.config.layers));
+    ATTUNE_ASSIGN_OR_RETURN(reply.heads,
+                            ResolveSelection("query.heads", input.heads, model_info_.config.heads));
+    return reply;
+  };
+  absl::StatusOr<AttentionReply> prepared = prepare();
+  if (!prepared.ok()) return done(prepared.status());
+
+  const auto text_bytes = static_cast<int64_t>(input.text.size());
+  auto queue = [this, input = std::move(input), reply = *std::move(prepared), call,
+                done]() mutable -> absl::Status {
+    TokenizeSettings settings{input.policy, options_.max_input_tokens};
+    settings.offsets = true;
+    ATTUNE_ASSIGN_OR_RETURN(
+        std::vector<Encoding> encodings,
+        TokenizeTexts(kAttentionFields, {input.text}, settings, engine_->tokenizer(), *call));
+    reply.encoding = std::move(encodings.front());
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t max_bytes, ResolveMaxBytes(input, options_));
+    const int64_t bytes = AttentionReplyBytes(reply, engine_->tokenizer(),
+                                              input.want_embedding ? model_info_.dimension : 0);
+    ATTUNE_RETURN_IF_ERROR(CheckAttentionBytes(bytes, max_bytes, reply.encoding.size()));
+    ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held, attention_budget_.Reserve(bytes));
+
+    const auto job = std::make_shared<AttentionJob>(std::move(call), std::move(reply),
+                                                    input.want_embedding, std::move(held), done);
+    return batcher_.Add({{job, 0, job->tokens()}});
+  };
+  auto run = [queue = std::move(queue), done]() mutable {
+    absl::Status queued = queue();
+    if (!queued.ok()) done(std::move(queued));
+  };
+  absl::Status started = RunByTextSize(text_bytes, std::move(run));
+  if (!started.ok()) done(std::move(started));
+}
+
+void RequestPipeline::Tokenize(TokenizeInput input, std::shared_ptr<Call> call,
+                               Done<TokenizeReply> done) {
+  absl::Status valid = CheckTexts(kTokenizeFields, input.texts, options_);
+  if (!valid.ok()) return done(std::move(valid));
+
+  const int64_t text_bytes = TotalBytes(input.texts);
+  auto run = [this, input = std::move(input), call = std::move(call), done] {
+    // Counting the tokens of a long text is what Tokenize is for, so the model's limit does not
+    // apply; what can be answered does.
+    TokenizeSettings settings{input.policy, MostTokensOfAReply(options_.max_message_bytes)};
+    settings.add_special_tokens = input.add_special_tokens;
+    settings.offsets = true;
+    absl::StatusOr<std::vector<Encoding>> encodings =
+        TokenizeTexts(kTokenizeFields, input.texts, settings, engine_->tokenizer(), *call);
+    if (!encodings.ok()) return done(encodings.status());
+    absl::Status fits = CheckReplyBytes(TokenizeReplyBytes(*encodings, engine_->tokenizer()),
+                                        options_.max_message_bytes);
+    if (!fits.ok()) return done(std::move(fits));
+    done(TokenizeReply{*std::move(encodings)});
+  };
+  absl::Status started = RunByTextSize(text_bytes, std::move(run));
+  if (!started.ok()) done(std::move(started));
+}
+
+void RequestPipeline::Attend(std::shared_ptr<const AttendInput> input, std::shared_ptr<Call> call,
+                             Done<AttendResult> done) {
+  const auto queue = [&]() -> absl::Status {
+    ATTUNE_RETURN_IF_ERROR(ValidateAttend(*input));
+    ATTUNE_RETURN_IF_ERROR(CheckReplyBytes(AttendReplyBytes(*input), options_.max_message_bytes));
+    const int64_t tokens = input->vectors.rows();
+    return batcher_.Add(
+        {{std::make_shared<AttendJob>(std::move(call), std::move(input), done), 0, tokens}});
+  };
+  absl::Status queued = queue();
+  if (!queued.ok()) done(std::move(queued));
+}
+
+}  // namespace attune

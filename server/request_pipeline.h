@@ -1,0 +1,55 @@
+// The way of a request through the server: validate, admit, tokenise, queue, answer.
+#ifndef ATTUNE_SERVER_REQUEST_PIPELINE_H_
+#define ATTUNE_SERVER_REQUEST_PIPELINE_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/engine.h"
+#include "server/batcher.h"
+#include "server/byte_budget.h"
+#include "server/call.h"
+#include "server/model_loader.h"
+#include "server/requests.h"
+#include "server/server_options.h"
+#include "server/task_queue.h"
+
+namespace attune {
+
+// Thread-safe. No method blocks: work that takes longer than a glance runs on a tokenizer thread or
+// a worker. Each request is answered by exactly one call of its callback, on any thread, possibly
+// before the method returns; what the request borrows must live until then, and the pipeline until
+// the last answer.
+class RequestPipeline {
+ public:
+  template <typename Reply>
+  using Done = std::function<void(absl::StatusOr<Reply>)>;
+
+  // `options` with every "choose" resolved; `batcher` is borrowed.
+  RequestPipeline(const ServerOptions& options, const LoadedModel& model, Batcher& batcher);
+
+  void Encode(EncodeInput input, std::shared_ptr<Call> call, Done<EncodeReply> done);
+  void MapAttention(AttentionInput input, std::shared_ptr<Call> call, Done<AttentionReply> done);
+  void Tokenize(TokenizeInput input, std::shared_ptr<Call> call, Done<TokenizeReply> done);
+  void Attend(std::shared_ptr<const AttendInput> input, std::shared_ptr<Call> call,
+              Done<AttendResult> done);
+  const ModelInfo& model_info() const { return model_info_; }
+
+ private:
+  // Runs `task` here if it stands for little text, else on a tokenizer thread. An error means that
+  // it will not run.
+  absl::Status RunByTextSize(int64_t text_bytes, std::function<void()> task);
+
+  const ServerOptions options_;
+  const std::shared_ptr<const Engine> engine_;
+  const ModelInfo model_info_;
+  Batcher& batcher_;
+  ByteBudget attention_budget_;
+  TaskQueue tokenizer_threads_;
+};
+
+}  // namespace attune
+
+#endif  // ATTUNE_SERVER_REQUEST_PIPELINE_H_

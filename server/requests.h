@@ -1,0 +1,102 @@
+// Requests and replies as the server thinks of them, whatever transport they came by.
+// Text, ids and values of a request are borrowed from its message until the request is answered.
+#ifndef ATTUNE_SERVER_REQUESTS_H_
+#define ATTUNE_SERVER_REQUESTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "engine/engine.h"
+#include "server/precision_choice.h"
+
+namespace attune {
+
+enum class TruncationPolicy { kError, kRight, kLeft };
+
+struct TokenizePolicy {
+  TruncationPolicy truncation = TruncationPolicy::kError;
+  // Tokens per text, specials included; absent: the server's limit.
+  std::optional<int64_t> max_tokens;
+  bool specials_as_text = false;
+};
+
+struct EncodeInput {
+  // One of the two is used: token_ids when texts is empty.
+  std::vector<absl::string_view> texts;
+  std::vector<absl::Span<const uint32_t>> token_ids;
+  TokenizePolicy policy;
+
+  // Absent: the model's own pooling. kNone: token vectors.
+  enum class PoolingChoice { kModel, kMode, kNone };
+  PoolingChoice pooling = PoolingChoice::kModel;
+  PoolingMode mode = PoolingMode::kMean;  // of kMode
+  std::optional<bool> normalize;
+  std::optional<int64_t> expected_dimension;
+};
+
+struct TextVector {
+  std::vector<float> values;  // [dimension], or [tokens, dimension] of token vectors
+  int64_t tokens = 0;
+  bool truncated = false;
+};
+
+struct EncodeReply {
+  std::vector<TextVector> vectors;
+  int64_t dimension = 0;
+};
+
+struct AttentionInput {
+  absl::string_view text;
+  TokenizePolicy policy;
+  std::vector<int64_t> layers;  // as the caller gave them: empty is all, negative from the end
+  std::vector<int64_t> heads;
+  std::optional<int64_t> max_bytes;
+  bool want_embedding = false;
+};
+
+struct AttentionReply {
+  Encoding encoding;
+  std::vector<int64_t> layers;
+  std::vector<int64_t> heads;
+  std::string data;  // f32, little-endian, row-major [layers, heads, seq, seq]
+  std::vector<float> embedding;
+};
+
+struct TokenizeInput {
+  std::vector<absl::string_view> texts;
+  TokenizePolicy policy;
+  bool add_special_tokens = true;
+};
+
+struct TokenizeReply {
+  std::vector<Encoding> texts;
+};
+
+// What the server tells about itself.
+struct ModelInfo {
+  std::string name;
+  std::string revision;
+  ModelConfig config;
+  int64_t max_tokens = 0;          // that this server takes
+  int64_t trained_max_tokens = 0;  // the folder's own limit
+  int64_t dimension = 0;
+  std::vector<PoolingMode> pooling;
+  bool normalize = false;
+  PrecisionChoice precision;
+  std::string kernels;
+  std::string isa;
+  std::string onednn_version;
+  std::string server_version;
+  int64_t max_message_bytes = 0;
+  int64_t max_texts = 0;
+  int64_t max_text_bytes = 0;
+  int64_t max_attention_reply_bytes = 0;
+};
+
+}  // namespace attune
+
+#endif  // ATTUNE_SERVER_REQUESTS_H_

@@ -1,0 +1,255 @@
+#include "server/server.h"
+
+#include <grpc/grpc.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/status_macros.h"
+#include "server/model_loader.h"
+
+namespace attune {
+namespace {
+
+// A drained server goes on refusing by name until nothing has arrived for this long, but not longer
+// than kCloseGrace: gRPC ends a call that meets the closing port with CANCELLED, which no client
+// retries.
+constexpr absl::Duration kQuiet = absl::Milliseconds(100);
+// Calls still running when the port closes get this long to end.
+constexpr absl::Duration kCloseGrace = absl::Seconds(1);
+// How often a drain looks whether it has been hurried.
+constexpr absl::Duration kDrainPoll = absl::Milliseconds(20);
+
+constexpr int64_t kLeastQueueTokens = 65'536;
+
+int ToMilliseconds(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+void SetTransportLimits(const ServerOptions& options, grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
+  builder.SetMaxSendMessageSize(-1);  // replies are bounded before they are computed
+  // A megabyte of gzip inflates to a gigabyte before any limit sees it.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  // Otherwise a second server would share the port without a word.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 100);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8192);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, ToMilliseconds(absl::Minutes(15)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, ToMilliseconds(absl::Minutes(30)));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                             ToMilliseconds(options.drain_timeout));
+  grpc::ResourceQuota quota("attune");
+  quota.Resize(static_cast<size_t>(options.grpc_memory_quota_bytes));
+  builder.SetResourceQuota(quota);
+}
+
+bool IsLoopback(absl::string_view address) {
+  return absl::StartsWith(address, "127.") || absl::StartsWith(address, "[::1]:") ||
+         absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "unix:");
+}
+
+// The plugin is for the whole process: once, and before any builder.
+void EnableReflection() {
+  static std::once_flag once;
+  std::call_once(once, grpc::reflection::InitProtoReflectionServerBuilderPlugin);
+}
+
+}  // namespace
+
+Server::Server(const ServerOptions& options)
+    : options_(options), cpus_(ReadCpuBudget()), encoder_service_(options.max_deadline) {
+  if (options_.threads == 0) options_.threads = cpus_.threads();
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Bind(const ServerOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(Validate(options));
+  std::unique_ptr<Server> server(new Server(options));
+  ATTUNE_RETURN_IF_ERROR(server->OpenPort());
+  return server;
+}
+
+absl::Status Server::OpenPort() {
+  if (options_.reflection) EnableReflection();
+  grpc::ServerBuilder builder;
+  SetTransportLimits(options_, builder);
+  builder.AddListeningPort(options_.grpc_address, grpc::InsecureServerCredentials(), &port_);
+  builder.RegisterService(&encoder_service_);
+  builder.RegisterService(&health_service_);
+  grpc_server_ = builder.BuildAndStart();
+  if (grpc_server_ == nullptr || port_ == 0) {
+    return absl::UnavailableError(absl::StrCat(
+        "cannot listen on --grpc-address ", options_.grpc_address,
+        ": it is taken, not an address of this machine, or not of the form HOST:PORT"));
+  }
+  Log(LogLevel::kInfo, "listening", "the port is open; requests wait for the model",
+      {{"grpc_address", options_.grpc_address}, {"port", port_}});
+  if (!IsLoopback(options_.grpc_address)) {
+    Log(LogLevel::kWarning, "open_to_the_network",
+        "anyone who reaches this address is served, unencrypted; keep it inside a trusted network",
+        {{"grpc_address", options_.grpc_address}});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Server::Load() {
+  const absl::Time start = absl::Now();
+  ATTUNE_ASSIGN_OR_RETURN(const LoadedModel loaded, LoadModel(options_));
+  engine_ = loaded.engine;
+  ATTUNE_RETURN_IF_ERROR(ResolveModelLimits());
+  ATTUNE_RETURN_IF_ERROR(WarmUp());
+
+  batcher_ =
+      std::make_unique<Batcher>(BatcherOptions{options_.max_queue_tokens, options_.max_batch_tokens,
+                                               options_.max_batch_items},
+                                RealClock());
+  pipeline_ = std::make_unique<RequestPipeline>(options_, loaded, *batcher_);
+  WorkerPoolOptions workers;
+  workers.threads = options_.threads;
+  // Only a server that has all of its CPUs to itself pins: of two that share them, both would sit
+  // on the first.
+  if (options_.threads == static_cast<int>(cpus_.affinity.size())) workers.cpus = cpus_.affinity;
+  workers.split_lone_requests = options_.split_lone_requests;
+  workers.reserve_tokens = std::max(options_.max_batch_tokens, options_.max_input_tokens);
+  ATTUNE_ASSIGN_OR_RETURN(workers_, WorkerPool::Start(workers, engine_, *batcher_));
+
+  encoder_service_.Serve(pipeline_.get(), &engine_->tokenizer());
+  health_service_.SetServing(true);
+  const ModelInfo& model = pipeline_->model_info();
+  Log(LogLevel::kInfo, "serving", "ready for requests",
+      {{"model", model.name},
+       {"revision", model.revision},
+       {"precision", PrecisionName(model.precision.precision)},
+       {"kernels", model.kernels},
+       {"isa", model.isa},
+       {"onednn_version", model.onednn_version},
+       {"threads", workers_->threads()},
+       {"affinity_cpus", cpus_.affinity.size()},
+       {"cgroup_cpus", cpus_.cgroup_quota.value_or(0)},
+       {"max_input_tokens", options_.max_input_tokens},
+       {"max_queue_tokens", options_.max_queue_tokens},
+       {"load_seconds", absl::ToDoubleSeconds(absl::Now() - start)}});
+  return absl::OkStatus();
+}
+
+absl::Status Server::ResolveModelLimits() {
+  const int64_t positions = engine_->config().max_positions;
+  const int64_t trained = engine_->folder().max_tokens;
+  const int64_t special = engine_->tokenizer().special_tokens_per_text();
+  if (options_.max_input_tokens == 0) options_.max_input_tokens = trained;
+  if (options_.max_input_tokens < special || options_.max_input_tokens > positions) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--max-input-tokens is ", options_.max_input_tokens, "; this model takes from ", special,
+        " (its special tokens) to ", positions, " (its positions), and was trained for ", trained));
+  }
+  if (options_.max_input_tokens > trained) {
+    Log(LogLevel::kWarning, "beyond_trained_length",
+        "longer texts than the model was trained for are taken, and marked in the replies",
+        {{"max_input_tokens", options_.max_input_tokens}, {"trained_max_tokens", trained}});
+  }
+  // The largest request that the other limits allow must fit an empty queue.
+  const int64_t largest =
+      std::min(options_.max_texts * options_.max_input_tokens, options_.max_message_bytes);
+  if (options_.max_queue_tokens == 0) {
+    options_.max_queue_tokens = std::max(kLeastQueueTokens, largest);
+  }
+  if (options_.max_queue_tokens < largest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--max-queue-tokens is ", options_.max_queue_tokens, "; one request may have ",
+                     largest, " tokens, so raise it, or lower --max-texts or --max-input-tokens"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Server::WarmUp() const {
+  Session session(engine_, options_.max_input_tokens);
+  const Engine::PoolingPlan plan = engine_->default_pooling();
+  for (const int64_t seq : {int64_t{1}, options_.max_input_tokens}) {
+    Batch batch;
+    batch.Append(std::vector<int32_t>(static_cast<size_t>(seq), 0), {});
+    ATTUNE_ASSIGN_OR_RETURN(const ConstMatrixView hidden, session.Forward(batch, {}));
+    std::vector<float> vector(static_cast<size_t>(plan.dimension(hidden.cols)));
+    const absl::Status pooled = PoolText(plan, hidden, absl::MakeSpan(vector));
+    if (!pooled.ok()) {
+      return absl::InternalError(absl::StrCat("the warm-up failed: ", pooled.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool Server::Drain() {
+  if (grpc_server_ == nullptr || std::exchange(drained_, true)) return true;
+  health_service_.SetServing(false);
+  if (workers_ != nullptr) {
+    Log(LogLevel::kInfo, "draining", "still serving while traffic moves away",
+        {{"drain_delay_seconds", absl::ToDoubleSeconds(options_.drain_delay)}});
+    WaitUnlessHurried(options_.drain_delay);
+  }
+  encoder_service_.Refuse(absl::UnavailableError("the server is draining; try another"));
+  health_service_.EndWatches();
+  const bool finished = WaitIdleUnlessHurried();
+  RefuseUntilQuiet();
+  grpc_server_->Shutdown(absl::ToChronoTime(absl::Now() + kCloseGrace));
+  // Cancelled calls end at the next layer boundary; their messages live until then.
+  encoder_service_.WaitIdle(kCloseGrace);
+  Log(finished ? LogLevel::kInfo : LogLevel::kWarning, "stopped",
+      finished ? "every admitted request was answered" : "requests were still running");
+  return finished;
+}
+
+void Server::Hurry() {
+  MutexLock lock(mu_);
+  hurry_ = true;
+  hurry_changed_.NotifyAll();
+}
+
+bool Server::WaitUnlessHurried(absl::Duration duration) {
+  const absl::Time end = absl::Now() + duration;
+  MutexLock lock(mu_);
+  while (!hurry_ && absl::Now() < end) hurry_changed_.WaitFor(mu_, end - absl::Now());
+  return !hurry_;
+}
+
+bool Server::WaitIdleUnlessHurried() {
+  const absl::Time end = absl::Now() + options_.drain_timeout;
+  while (!encoder_service_.WaitIdle(kDrainPoll)) {
+    if (!WaitUnlessHurried(absl::ZeroDuration()) || absl::Now() >= end) return false;
+  }
+  return true;
+}
+
+void Server::RefuseUntilQuiet() {
+  const absl::Time end = absl::Now() + kCloseGrace;
+  absl::Duration left = kQuiet;
+  while (left > absl::ZeroDuration() && absl::Now() < end && WaitUnlessHurried(left)) {
+    left = encoder_service_.last_arrival() + kQuiet - absl::Now();
+  }
+}
+
+Server::~Server() {
+  Hurry();
+  Drain();
+  // Work that a hurried drain left behind still answers its calls, so it ends before the services.
+  workers_.reset();
+  pipeline_.reset();
+}
+
+}  // namespace attune

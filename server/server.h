@@ -1,0 +1,82 @@
+#ifndef ATTUNE_SERVER_SERVER_H_
+#define ATTUNE_SERVER_SERVER_H_
+
+#include <grpcpp/server.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/base/mutex.h"
+#include "engine/engine.h"
+#include "server/batcher.h"
+#include "server/cpu_budget.h"
+#include "server/grpc/encoder_service.h"
+#include "server/grpc/health_service.h"
+#include "server/request_pipeline.h"
+#include "server/server_options.h"
+#include "server/worker_pool.h"
+
+namespace attune {
+
+// The whole server: a port, the services on it, a model behind them. Bind, Load, then Drain, in
+// this order and from one thread; Hurry from any.
+class Server {
+ public:
+  // Validates the options and opens the port: health answers from here on, everything else is
+  // UNAVAILABLE. Errors name the flag, or the address that is taken.
+  static absl::StatusOr<std::unique_ptr<Server>> Bind(const ServerOptions& options);
+
+  // Loads the model, warms it up with a real forward pass, and begins to serve. On an error nothing
+  // is served.
+  absl::Status Load();
+
+  // Stops in the order that loses no request: say NOT_SERVING, go on for drain_delay while traffic
+  // moves away, refuse what is new, finish what is running for up to drain_timeout, close. Returns
+  // whether everything was finished.
+  bool Drain();
+
+  // Makes a Drain, running or to come, wait for nothing.
+  void Hurry();
+
+  // Drains in a hurry if Drain was not called.
+  ~Server();
+
+  int port() const { return port_; }
+  // Forward passes and other jobs run so far.
+  int64_t batches_run() const { return workers_ == nullptr ? 0 : workers_->batches_run(); }
+
+ private:
+  explicit Server(const ServerOptions& options);
+
+  absl::Status OpenPort();
+  absl::Status ResolveModelLimits();
+  absl::Status WarmUp() const;
+  // Waits for `duration`; false, and sooner, if in a hurry.
+  bool WaitUnlessHurried(absl::Duration duration);
+  bool WaitIdleUnlessHurried();
+  void RefuseUntilQuiet();
+
+  ServerOptions options_;
+  CpuBudget cpus_;
+  int port_ = 0;
+  bool drained_ = false;
+
+  Mutex mu_;
+  CondVar hurry_changed_;
+  bool hurry_ ABSL_GUARDED_BY(mu_) = false;
+
+  // Destroyed from the last to the first: what is below uses what is above.
+  std::shared_ptr<const Engine> engine_;
+  std::unique_ptr<Batcher> batcher_;
+  std::unique_ptr<RequestPipeline> pipeline_;
+  std::unique_ptr<WorkerPool> workers_;
+  EncoderService encoder_service_;
+  HealthService health_service_;
+  std::unique_ptr<grpc::Server> grpc_server_;
+};
+
+}  // namespace attune
+
+#endif  // ATTUNE_SERVER_SERVER_H_

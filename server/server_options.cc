@@ -1,0 +1,64 @@
+#include "server/server_options.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "engine/base/status_macros.h"
+#include "server/precision_flags.h"
+
+namespace attune {
+namespace {
+
+absl::Status CheckRange(absl::string_view flag, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, " is ", value, "; it must be from ", least, " to ", most));
+}
+
+absl::Status CheckDuration(absl::string_view flag, absl::Duration value, absl::Duration least) {
+  if (value >= least && value <= absl::Hours(24)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, " is ", absl::FormatDuration(value),
+                                                 "; it must be from ", absl::FormatDuration(least),
+                                                 " to 24h"));
+}
+
+}  // namespace
+
+absl::Status Validate(const ServerOptions& options) {
+  constexpr int64_t kMaxInt = std::numeric_limits<int>::max();
+  constexpr int64_t kMaxBytes = int64_t{1} << 40;
+  constexpr int64_t kMaxCount = int64_t{1} << 30;
+
+  if (options.model.empty()) {
+    return absl::InvalidArgumentError("--model is empty; it must be a model folder");
+  }
+  ATTUNE_RETURN_IF_ERROR(ParsePrecisionFlag(options.precision).status());
+  ATTUNE_RETURN_IF_ERROR(ParseKernelsFlag(options.kernels).status());
+  if (options.quality_cache.empty()) {
+    return absl::InvalidArgumentError("--quality-cache is empty; it must be a folder, or off");
+  }
+  ATTUNE_RETURN_IF_ERROR(CheckRange("threads", options.threads, 0, 1024));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("tokenizer-threads", options.tokenizer_threads, 1, 256));
+  // gRPC counts message bytes in an int.
+  ATTUNE_RETURN_IF_ERROR(CheckRange("max-message-bytes", options.max_message_bytes, 1024, kMaxInt));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("max-texts", options.max_texts, 1, kMaxCount));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("max-text-bytes", options.max_text_bytes, 1, kMaxInt));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("max-input-tokens", options.max_input_tokens, 0, kMaxCount));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("max-batch-tokens", options.max_batch_tokens, 1, kMaxCount));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("max-batch-items", options.max_batch_items, 1, kMaxCount));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("max-queue-tokens", options.max_queue_tokens, 0, kMaxCount));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("max-pending-bytes", options.max_pending_bytes, 1, kMaxBytes));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckRange("max-attention-reply", options.max_attention_reply_bytes, 1, kMaxInt));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("attention-budget", options.attention_budget_bytes,
+                                    options.max_attention_reply_bytes, kMaxBytes));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("grpc-memory-quota", options.grpc_memory_quota_bytes,
+                                    int64_t{1} << 20, kMaxBytes));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckDuration("max-deadline", options.max_deadline, absl::Milliseconds(1)));
+  ATTUNE_RETURN_IF_ERROR(CheckDuration("drain-delay", options.drain_delay, absl::ZeroDuration()));
+  return CheckDuration("drain-timeout", options.drain_timeout, absl::ZeroDuration());
+}
+
+}  // namespace attune

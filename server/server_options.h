@@ -1,0 +1,66 @@
+#ifndef ATTUNE_SERVER_SERVER_OPTIONS_H_
+#define ATTUNE_SERVER_SERVER_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace attune {
+
+// Everything an operator can set; main.cc gives each field a flag and an environment variable of
+// the same name. 0 means "choose" only where it says so.
+struct ServerOptions {
+  // Where to listen. Port 0 lets the system choose one.
+  std::string grpc_address = "127.0.0.1:50051";
+  // The model folder.
+  std::string model;
+  // "f32", "bf16", "int8", or "auto": bf16 where it is faster and close to f32, else f32.
+  std::string precision = "auto";
+  // "auto", "onednn" or "native".
+  std::string kernels = "auto";
+  // The folder where the figures of a reduced precision are remembered, or "off".
+  std::string quality_cache = "off";
+
+  // Threads that compute. 0: as many as the affinity mask and the cgroup quota allow.
+  int threads = 0;
+  int tokenizer_threads = 1;
+  // Whether idle threads help with the forward pass of a busy one while nothing waits.
+  bool split_lone_requests = true;
+
+  int64_t max_message_bytes = int64_t{4} << 20;
+  int64_t max_texts = 2'048;
+  int64_t max_text_bytes = int64_t{1} << 20;
+  // Tokens per text, specials included. 0: the model folder's own limit. May be more than that, up
+  // to the rows of the model's position table.
+  int64_t max_input_tokens = 0;
+
+  int64_t max_batch_tokens = 256;
+  int64_t max_batch_items = 64;
+  // Tokens that wait for a worker. 0: max(65,536, min(max_texts * max_input_tokens,
+  // max_message_bytes)).
+  int64_t max_queue_tokens = 0;
+  // Text that waits to be tokenised.
+  int64_t max_pending_bytes = int64_t{32} << 20;
+  absl::Duration max_deadline = absl::Seconds(60);
+
+  // The largest attention map a request may ask for, and what all of them together may hold.
+  int64_t max_attention_reply_bytes = int64_t{64} << 20;
+  int64_t attention_budget_bytes = int64_t{256} << 20;
+
+  int64_t grpc_memory_quota_bytes = int64_t{128} << 20;
+  bool reflection = true;
+
+  // After SIGTERM: how long to go on serving while traffic moves away, then how long to wait for
+  // what is still running.
+  absl::Duration drain_delay = absl::Seconds(5);
+  absl::Duration drain_timeout = absl::Seconds(20);
+};
+
+// kInvalidArgument naming the flag, its value and the range, for the first option that is wrong.
+absl::Status Validate(const ServerOptions& options);
+
+}  // namespace attune
+
+#endif  // ATTUNE_SERVER_SERVER_OPTIONS_H_

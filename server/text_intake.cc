@@ -1,0 +1,91 @@
+#include "server/text_intake.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "engine/base/status_macros.h"
+
+namespace attune {
+namespace {
+
+absl::StatusOr<int64_t> ResolveMaxTokens(const TextFields& fields, const TokenizeSettings& settings,
+                                         const Tokenizer& tokenizer) {
+  const std::optional<int64_t> wanted = settings.policy.max_tokens;
+  if (!wanted.has_value()) return settings.max_tokens;
+  const int64_t least = settings.add_special_tokens ? tokenizer.special_tokens_per_text() : 1;
+  if (*wanted < least || *wanted > settings.max_tokens) {
+    return absl::InvalidArgumentError(absl::StrCat(fields.max_tokens, " is ", *wanted,
+                                                   "; it must be from ", least, " to ",
+                                                   settings.max_tokens));
+  }
+  return *wanted;
+}
+
+}  // namespace
+
+std::string TextFields::TextName(size_t index) const {
+  return indexed ? absl::StrCat(texts, "[", index, "]") : std::string(texts);
+}
+
+absl::Status CheckItemCount(absl::string_view field, size_t items, const ServerOptions& options) {
+  if (items == 0) return absl::InvalidArgumentError(absl::StrCat(field, " is empty"));
+  if (static_cast<int64_t>(items) > options.max_texts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " has ", items, " elements; the limit is ", options.max_texts));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTexts(const TextFields& fields, absl::Span<const absl::string_view> texts,
+                        const ServerOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckItemCount(fields.texts, texts.size(), options));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (static_cast<int64_t>(texts[i].size()) > options.max_text_bytes) {
+      return absl::InvalidArgumentError(absl::StrCat(fields.TextName(i), " has ", texts[i].size(),
+                                                     " bytes; the limit is ",
+                                                     options.max_text_bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+int64_t TotalBytes(absl::Span<const absl::string_view> texts) {
+  int64_t bytes = 0;
+  for (absl::string_view text : texts) bytes += static_cast<int64_t>(text.size());
+  return bytes;
+}
+
+absl::StatusOr<std::vector<Encoding>> TokenizeTexts(const TextFields& fields,
+                                                    absl::Span<const absl::string_view> texts,
+                                                    const TokenizeSettings& settings,
+                                                    const Tokenizer& tokenizer, const Call& call) {
+  const TokenizePolicy& policy = settings.policy;
+  TokenizeOptions tokenize;
+  ATTUNE_ASSIGN_OR_RETURN(tokenize.max_tokens, ResolveMaxTokens(fields, settings, tokenizer));
+  tokenize.truncation_side =
+      policy.truncation == TruncationPolicy::kLeft ? TruncationSide::kLeft : TruncationSide::kRight;
+  tokenize.add_special_tokens = settings.add_special_tokens;
+  tokenize.specials_as_text = policy.specials_as_text;
+  tokenize.offsets = settings.offsets;
+
+  std::vector<Encoding> encodings;
+  encodings.reserve(texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    ATTUNE_RETURN_IF_ERROR(call.CheckWanted(absl::Now()));
+    absl::StatusOr<Encoding> encoding = tokenizer.Encode(texts[i], tokenize);
+    if (!encoding.ok()) {
+      return absl::Status(encoding.status().code(),
+                          absl::StrCat(fields.TextName(i), ": ", encoding.status().message()));
+    }
+    if (encoding->truncated && policy.truncation == TruncationPolicy::kError) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(fields.TextName(i), " has more than ", tokenize.max_tokens,
+                       " tokens, which is the limit; shorten it or ask for truncation"));
+    }
+    encodings.push_back(*std::move(encoding));
+  }
+  return encodings;
+}
+
+}  // namespace attune

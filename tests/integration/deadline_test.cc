@@ -1,0 +1,169 @@
+// Work that nobody waits for any more is not done.
+
+#include <future>
+#include <thread>
+
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/test_server.h"
+#include "tests/support/tiny_model.h"
+
+namespace attune {
+namespace {
+
+using ::attune::testing::Encode;
+using ::attune::testing::EncodeResult;
+using ::attune::testing::GrpcStatusIs;
+using ::attune::testing::IsGrpcOk;
+using ::attune::testing::TestOptions;
+using ::attune::testing::TestServer;
+using ::attune::testing::TinyModel;
+using ::attune::testing::TinyModelOptions;
+using ::attune::testing::WithDeadline;
+
+// One worker, and a model that takes some tenths of a second for a text of 512 tokens, so that a
+// handful of them keeps the worker busy while the test looks.
+class DeadlineTest : public ::testing::Test {
+ protected:
+  static TinyModelOptions SlowModel() {
+    TinyModelOptions options;
+    options.layers = 24;
+    options.heads = 4;
+    options.hidden = 128;
+    options.ffn = 512;
+    options.max_positions = 512;
+    return options;
+  }
+
+  static ServerOptions OneWorker(const std::string& path) {
+    ServerOptions options = TestOptions(path);
+    options.threads = 1;
+    return options;
+  }
+
+  DeadlineTest() : model_(SlowModel()), server_(OneWorker(model_.path())) {}
+
+  static std::string LongText() {
+    std::string text;
+    for (int i = 0; i < 510; ++i) text += "cat ";
+    return text;
+  }
+
+  // A request of `texts` long texts, each of which is a batch of its own.
+  std::future<EncodeResult> StartLongRequest(int texts) {
+    return std::async(std::launch::async, [this, texts] {
+      return Encode(server_.stub(),
+                    std::vector<std::string>(static_cast<size_t>(texts), LongText()));
+    });
+  }
+
+  void WaitUntilBatches(int64_t batches) {
+    while (server_.server().batches_run() < batches) absl::SleepFor(absl::Milliseconds(1));
+  }
+
+  TinyModel model_;
+  TestServer server_;
+};
+
+TEST_F(DeadlineTest, C53WorkThatExpiresInTheQueueIsNeverComputed) {
+  std::future<EncodeResult> busy = StartLongRequest(6);
+  WaitUntilBatches(1);
+  v1::EncodeRequest request;
+  request.mutable_texts()->add_values("cat");
+  v1::EncodeResponse response;
+  const auto context = WithDeadline(absl::Milliseconds(20));
+  EXPECT_EQ(server_.stub().Encode(context.get(), request, &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(busy.get().status, IsGrpcOk());
+  // The next request is behind the expired one in the queue.
+  EXPECT_THAT(Encode(server_.stub(), {"dog"}).status, IsGrpcOk());
+  EXPECT_EQ(server_.server().batches_run(), 6 + 1);
+}
+
+TEST_F(DeadlineTest, C53WorkCancelledInTheQueueIsNeverComputed) {
+  std::future<EncodeResult> busy = StartLongRequest(6);
+  WaitUntilBatches(1);
+  v1::EncodeRequest request;
+  request.mutable_texts()->add_values("cat");
+  const auto context = WithDeadline();
+  std::thread cancel([&context] {
+    absl::SleepFor(absl::Milliseconds(20));
+    context->TryCancel();
+  });
+  v1::EncodeResponse response;
+  EXPECT_EQ(server_.stub().Encode(context.get(), request, &response).error_code(),
+            grpc::StatusCode::CANCELLED);
+  cancel.join();
+  EXPECT_THAT(busy.get().status, IsGrpcOk());
+  EXPECT_THAT(Encode(server_.stub(), {"dog"}).status, IsGrpcOk());
+  EXPECT_EQ(server_.server().batches_run(), 6 + 1);
+}
+
+TEST_F(DeadlineTest, ACancelledRequestStopsWhileItRuns) {
+  v1::EncodeRequest request;
+  for (int i = 0; i < 200; ++i) request.mutable_texts()->add_values(LongText());
+  const auto context = WithDeadline();
+  std::thread cancel([this, &context] {
+    WaitUntilBatches(1);
+    context->TryCancel();
+  });
+  v1::EncodeResponse response;
+  EXPECT_EQ(server_.stub().Encode(context.get(), request, &response).error_code(),
+            grpc::StatusCode::CANCELLED);
+  cancel.join();
+  // The worker is free again long before 200 batches.
+  EXPECT_THAT(Encode(server_.stub(), {"dog"}).status, IsGrpcOk());
+  EXPECT_LT(server_.server().batches_run(), 100);
+}
+
+TEST_F(DeadlineTest, AFullQueueRefusesAtOnceAndServesAgainWhenItIsEmpty) {
+  ServerOptions options = OneWorker(model_.path());
+  options.max_texts = 8;
+  options.max_queue_tokens = 8 * 512;
+  TestServer small(options);
+  const std::vector<std::string> eight(8, LongText());
+  std::vector<std::future<EncodeResult>> busy;
+  for (int i = 0; i < 4; ++i) {
+    busy.push_back(std::async(std::launch::async, [&] { return Encode(small.stub(), eight); }));
+  }
+  int refused = 0;
+  for (auto& request : busy) {
+    const EncodeResult result = request.get();
+    if (result.status.ok()) continue;
+    ++refused;
+    EXPECT_THAT(result.status,
+                GrpcStatusIs(grpc::StatusCode::RESOURCE_EXHAUSTED, "the queue is full"));
+  }
+  EXPECT_GE(refused, 1);
+  EXPECT_THAT(Encode(small.stub(), {"cat"}).status, IsGrpcOk());
+}
+
+TEST_F(DeadlineTest, TheServersOwnLimitBoundsCallsWithoutADeadline) {
+  ServerOptions options = OneWorker(model_.path());
+  options.max_deadline = absl::Milliseconds(50);
+  TestServer impatient(options);
+  v1::EncodeRequest request;
+  for (int i = 0; i < 50; ++i) request.mutable_texts()->add_values(LongText());
+  grpc::ClientContext context;  // no deadline
+  v1::EncodeResponse response;
+  EXPECT_EQ(impatient.stub().Encode(&context, request, &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+}
+
+TEST_F(DeadlineTest, AHurriedStopEndsRunningCallsInsteadOfWaitingForThem) {
+  auto server = std::make_unique<TestServer>(OneWorker(model_.path()));
+  const auto stub = v1::EncoderService::NewStub(server->NewChannel());
+  std::future<EncodeResult> busy = std::async(std::launch::async, [&stub] {
+    return Encode(*stub, std::vector<std::string>(200, LongText()));
+  });
+  while (server->server().batches_run() < 1) absl::SleepFor(absl::Milliseconds(1));
+  server->server().Hurry();
+  EXPECT_FALSE(server->server().Drain());
+  EXPECT_FALSE(busy.get().status.ok());
+  EXPECT_LT(server->server().batches_run(), 100);
+  server.reset();
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,242 @@
+// The attune-server program as an operator meets it: help, mistakes, signals.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "engine/base/json.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/run_program.h"
+#include "tests/support/test_server.h"
+#include "tests/support/tiny_model.h"
+
+namespace attune {
+namespace {
+
+using ::attune::testing::Encode;
+using ::attune::testing::IsGrpcOk;
+using ::attune::testing::ProgramResult;
+using ::attune::testing::RunProgram;
+using ::attune::testing::TinyModel;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const char* Binary() { return std::getenv("ATTUNE_SERVER_BINARY"); }
+
+// Runs the program to its end.
+ProgramResult RunServer(const std::vector<std::string>& arguments,
+                        const std::vector<std::string>& environment = {}) {
+  return RunProgram(Binary(), {.arguments = arguments, .environment = environment});
+}
+
+// The program while it runs, its standard error and output in one pipe.
+class Program {
+ public:
+  // `environment` are "NAME=value", added to this process's.
+  explicit Program(const std::vector<std::string>& arguments,
+                   std::vector<std::string> environment = {}) {
+    int ends[2];
+    if (pipe(ends) != 0) std::abort();
+    pid_ = fork();
+    if (pid_ == 0) {
+      dup2(ends[1], STDOUT_FILENO);
+      dup2(ends[1], STDERR_FILENO);
+      close(ends[0]);
+      const char* binary = Binary();
+      std::vector<char*> argv = {const_cast<char*>(binary)};
+      for (const std::string& argument : arguments) {
+        argv.push_back(const_cast<char*>(argument.c_str()));
+      }
+      argv.push_back(nullptr);
+      for (std::string& variable : environment) putenv(variable.data());
+      execv(binary, argv.data());
+      _exit(127);
+    }
+    close(ends[1]);
+    output_ = fdopen(ends[0], "r");
+  }
+
+  ~Program() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      Wait();
+    }
+    fclose(output_);
+  }
+
+  // Reads lines until one holds `part`; returns it, or "" at the end of the output.
+  std::string ReadUntil(const std::string& part) {
+    std::string line;
+    for (int c = fgetc(output_); c != EOF; c = fgetc(output_)) {
+      line += static_cast<char>(c);
+      if (c != '\n') continue;
+      all_ += line;
+      if (line.find(part) != std::string::npos) return line;
+      line.clear();
+    }
+    all_ += line;
+    return "";
+  }
+
+  std::string ReadAll() {
+    ReadUntil(std::string(1, '\0'));
+    return all_;
+  }
+
+  void Signal(int number) { kill(pid_, number); }
+
+  // The exit code, or minus the signal that ended it.
+  int Wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+ private:
+  pid_t pid_ = -1;
+  FILE* output_ = nullptr;
+  std::string all_;
+};
+
+int PortOf(const std::string& line) {
+  const std::vector<std::string> parts = absl::StrSplit(line, "\"port\":");
+  int port = 0;
+  if (parts.size() == 2) {
+    const std::string digits = parts[1].substr(0, parts[1].find_first_not_of("0123456789"));
+    EXPECT_TRUE(absl::SimpleAtoi(digits, &port)) << line;
+  }
+  return port;
+}
+
+TEST(ServerBinaryTest, HelpTeachesAndVersionIsOneLine) {
+  const ProgramResult help = RunServer({"--help"});
+  EXPECT_THAT(help.out, AllOf(HasSubstr("attune-server --model"), HasSubstr("--max-queue-tokens"),
+                              HasSubstr("ATTUNE_MAX_TEXTS"), HasSubstr("SIGTERM"),
+                              HasSubstr("--quality-cache"), HasSubstr("attune-server quality")));
+  EXPECT_EQ(help.exit_code, 0);
+  const ProgramResult version = RunServer({"--version"});
+  EXPECT_THAT(version.out, HasSubstr("attune-server 0."));
+  EXPECT_EQ(version.exit_code, 0);
+}
+
+TEST(ServerBinaryTest, MistakesInFlagsAreOneLineAndExitCodeOne) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
+      {{"--no-such-flag"}, "no-such-flag"},
+      {{"--max-texts", "many"}, "--max-texts"},
+      {{"--max-texts", "0"}, "--max-texts is 0"},
+      {{"--drain-delay", "soon"}, "--drain-delay"},
+      {{"--log-level", "loud"}, "\"loud\""},
+      {{"--precision", "fp4"}, "--precision is \\\"fp4\\\""},
+      {{"--kernels", "mkl"}, "--kernels is \\\"mkl\\\""},
+      {{"--quality-cache", ""}, "--quality-cache is empty"},
+      {{"--max-input-tokens", "65"}, "--max-input-tokens is 65; this model takes from 2"},
+      {{"--model", "/no/such/folder"}, "/no/such/folder"},
+      {{"--grpc-address", "nowhere"}, "--grpc-address nowhere"},
+  };
+  const TinyModel model;
+  const std::vector<std::string> right = {"ATTUNE_GRPC_ADDRESS=127.0.0.1:0",
+                                          "ATTUNE_MODEL=" + model.path()};
+  for (const auto& [arguments, part] : mistakes) {
+    const ProgramResult result = RunServer(arguments, right);
+    EXPECT_THAT(result.err, HasSubstr(part));
+    EXPECT_EQ(result.exit_code, 1) << part;
+  }
+}
+
+TEST(ServerBinaryTest, EnvironmentSetsWhatNoFlagSets) {
+  const ProgramResult result =
+      RunServer({"--print-config", "--max-texts", "5"},
+                {"ATTUNE_MAX_TEXTS=7", "ATTUNE_THREADS=3", "ATTUNE_SERVICE_HOST=10.0.0.1"});
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("\"max-texts\": \"5\""), HasSubstr("\"threads\": \"3\"")));
+  EXPECT_THAT(result.err, HasSubstr("ATTUNE_SERVICE_HOST"));
+  EXPECT_EQ(result.exit_code, 0);
+}
+
+TEST(ServerBinaryTest, RefusesAPrecisionThatTheCpuLacksByTheInstructionsName) {
+  const TinyModel model;
+  const std::vector<std::string> capped = {"ONEDNN_MAX_CPU_ISA=AVX2"};
+  for (const auto& [precision, instructions] :
+       {std::pair("int8", "AVX512_VNNI"), std::pair("bf16", "AVX512_BF16")}) {
+    const ProgramResult result = RunServer(
+        {"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--precision", precision},
+        capped);
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr(absl::StrCat("--precision ", precision, " cannot be used")),
+                      HasSubstr(instructions), HasSubstr("it runs avx2")));
+    EXPECT_EQ(result.exit_code, 1);
+  }
+}
+
+TEST(ServerBinaryTest, AutoServesF32WhereTheCpuLacksBf16AndSaysSo) {
+  const TinyModel model;
+  Program program({"--grpc-address", "127.0.0.1:0", "--model", model.path()},
+                  {"ONEDNN_MAX_CPU_ISA=AVX2"});
+  const int port = PortOf(program.ReadUntil("\"listening\""));
+  EXPECT_THAT(program.ReadUntil("\"precision_chosen\""),
+              AllOf(HasSubstr("\"precision\":\"f32\""), HasSubstr("AVX512_BF16")));
+  ASSERT_NE(program.ReadUntil("\"serving\""), "");
+  const auto stub = v1::EncoderService::NewStub(
+      grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials()));
+  v1::GetModelResponse info;
+  const auto context = testing::WithDeadline();
+  ASSERT_THAT(stub->GetModel(context.get(), v1::GetModelRequest(), &info), IsGrpcOk());
+  EXPECT_EQ(info.precision(), "f32");
+  EXPECT_THAT(info.precision_reason(), AllOf(HasSubstr("auto: "), HasSubstr("AVX512_BF16")));
+  EXPECT_FALSE(info.has_quality());
+}
+
+TEST(ServerBinaryTest, ServesUntilSigtermThenDrainsAndExitsZero) {
+  const TinyModel model;
+  Program program(
+      {"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--drain-delay", "10ms"});
+  const int port = PortOf(program.ReadUntil("\"listening\""));
+  ASSERT_NE(program.ReadUntil("\"serving\""), "");
+  const auto stub = v1::EncoderService::NewStub(
+      grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials()));
+  EXPECT_THAT(Encode(*stub, {"the cat"}).status, IsGrpcOk());
+  program.Signal(SIGTERM);
+  EXPECT_NE(program.ReadUntil("every admitted request was answered"), "");
+  EXPECT_EQ(program.Wait(), 0);
+}
+
+TEST(ServerBinaryTest, ASecondSignalEndsTheDrainAtOnce) {
+  const TinyModel model;
+  Program program(
+      {"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--drain-delay", "1h"});
+  ASSERT_NE(program.ReadUntil("\"serving\""), "");
+  program.Signal(SIGINT);
+  ASSERT_NE(program.ReadUntil("\"draining\""), "");
+  program.Signal(SIGINT);
+  EXPECT_NE(program.ReadUntil("\"stopped\""), "");
+  EXPECT_EQ(program.Wait(), 0);
+}
+
+TEST(ServerBinaryTest, EveryLogLineIsOneJsonObject) {
+  const TinyModel model;
+  Program program(
+      {"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--drain-delay", "0s"});
+  ASSERT_NE(program.ReadUntil("\"serving\""), "");
+  program.Signal(SIGTERM);
+  const std::string output = program.ReadAll();
+  EXPECT_EQ(program.Wait(), 0);
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(output, '\n', absl::SkipEmpty()))) {
+    const absl::StatusOr<Json> parsed = ParseJson(line);
+    ASSERT_TRUE(parsed.ok()) << line;
+    for (const char* key : {"ts", "level", "event", "msg"}) EXPECT_TRUE(parsed->contains(key));
+  }
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,162 @@
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "server/codec/attend_codec.h"
+#include "server/codec/attention_codec.h"
+#include "server/codec/encode_codec.h"
+#include "server/codec/model_codec.h"
+#include "tests/support/status_matchers.h"
+
+namespace attune {
+namespace {
+
+using ::attune::testing::IsOk;
+using ::attune::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+TEST(EncodeCodecTest, BorrowsTextsAndKeepsTheirNuls) {
+  v1::EncodeRequest request;
+  request.mutable_texts()->add_values(std::string("a\0b", 3));
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const EncodeInput input, DecodeEncodeRequest(request));
+  ASSERT_EQ(input.texts.size(), 1u);
+  EXPECT_EQ(input.texts[0].size(), 3u);
+  EXPECT_EQ(input.texts[0].data(), request.texts().values(0).data());
+}
+
+TEST(EncodeCodecTest, TellsAbsentFromZero) {
+  ATTUNE_ASSERT_OK_AND_ASSIGN(
+      const EncodeInput absent,
+      DecodeEncodeRequest(Parse<v1::EncodeRequest>("texts { values: 'a' }")));
+  EXPECT_FALSE(absent.policy.max_tokens.has_value());
+  EXPECT_FALSE(absent.normalize.has_value());
+  ATTUNE_ASSERT_OK_AND_ASSIGN(
+      const EncodeInput zero,
+      DecodeEncodeRequest(Parse<v1::EncodeRequest>(
+          "texts { values: 'a' } options { max_tokens: 0 normalize: false }")));
+  EXPECT_EQ(zero.policy.max_tokens, 0);
+  EXPECT_EQ(zero.normalize, false);
+}
+
+TEST(EncodeCodecTest, RefusesEachFieldThatIsNotBuiltByName) {
+  const std::vector<std::pair<std::string, std::string>> fields = {
+      {"text_pairs { values { first: 'a' second: 'b' } }", "text_pairs"},
+      {"vectors { values { rows: 1 cols: 1 values: 1 } }", "vectors"},
+      {"texts { values: 'a' } options { prompt: 'p' }", "options.prompt"},
+      {"texts { values: 'a' } options { prompt_name: 'p' }", "options.prompt_name"},
+      {"texts { values: 'a' } options { dimensions: 8 }", "options.dimensions"},
+      {"texts { values: 'a' } options { output_format: OUTPUT_FORMAT_INT8 }",
+       "options.output_format"},
+  };
+  for (const auto& [text, field] : fields) {
+    EXPECT_THAT(DecodeEncodeRequest(Parse<v1::EncodeRequest>(text)),
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr(field)));
+  }
+}
+
+TEST(EncodeCodecTest, RefusesEnumNumbersThatTheContractDoesNotHave) {
+  v1::EncodeRequest request = Parse<v1::EncodeRequest>("texts { values: 'a' }");
+  request.mutable_options()->set_pooling(static_cast<v1::Pooling>(99));
+  EXPECT_THAT(DecodeEncodeRequest(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("options.pooling is 99")));
+  request.mutable_options()->set_pooling(v1::POOLING_MEAN);
+  request.mutable_options()->set_truncation(static_cast<v1::Truncation>(-1));
+  EXPECT_THAT(DecodeEncodeRequest(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("options.truncation is -1")));
+}
+
+TEST(EncodeCodecTest, NeedsExactlyOneInput) {
+  EXPECT_THAT(DecodeEncodeRequest(v1::EncodeRequest()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("input is not set")));
+  EXPECT_THAT(DecodeEncodeRequest(Parse<v1::EncodeRequest>("texts {}")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("texts.values is empty")));
+}
+
+TEST(AttentionCodecTest, RefusesEachOptionThatIsNotBuiltByName) {
+  const std::vector<std::pair<std::string, std::string>> fields = {
+      {"text_pair { first: 'a' }", "query.text_pair"},
+      {"token_ids { values: 1 }", "query.token_ids"},
+      {"vectors { }", "query.vectors"},
+      {"text: 'a' matrix: ATTENTION_MATRIX_ROLLOUT", "query.matrix"},
+      {"text: 'a' head_reduction: ATTENTION_REDUCTION_MEAN", "query.head_reduction"},
+      {"text: 'a' layer_reduction: ATTENTION_REDUCTION_MEAN", "query.layer_reduction"},
+      {"text: 'a' level: ATTENTION_LEVEL_WORD", "query.level"},
+      {"text: 'a' specials: ATTENTION_SPECIALS_DROP", "query.specials"},
+      {"text: 'a' encoding: ATTENTION_ENCODING_U8", "query.encoding"},
+      {"text: 'a' statistics: true", "query.statistics"},
+      {"text: 'a' mixing_ratio: true", "query.mixing_ratio"},
+      {"text: 'a' specials_axes: ATTENTION_AXES_KEYS", "query.specials_axes"},
+      {"text: 'a' block: ATTENTION_BLOCK_AB", "query.block"},
+      {"text: 'a' query_range { begin: 0 end: 1 }", "query.query_range"},
+      {"text: 'a' key_range { begin: 0 end: 1 }", "query.key_range"},
+      {"text: 'a' spans { begin: 0 end: 1 }", "query.spans"},
+      {"text: 'a' sparsity { top_k: 1 }", "query.sparsity"},
+      {"text: 'a' pool { size: 8 }", "query.pool"},
+      {"text: 'a' ablate { layer: 0 head: 1 }", "query.ablate"},
+      {"text: 'a' mask_tokens: 1", "query.mask_tokens"},
+  };
+  for (const auto& [text, field] : fields) {
+    EXPECT_THAT(DecodeAttentionQuery(Parse<v1::AttentionQuery>(text)),
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr(field)));
+  }
+}
+
+TEST(AttentionCodecTest, RefusesUnknownEnumNumbers) {
+  v1::AttentionQuery query = Parse<v1::AttentionQuery>("text: 'a'");
+  query.set_encoding(static_cast<v1::AttentionEncoding>(77));
+  EXPECT_THAT(DecodeAttentionQuery(query),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("query.encoding is 77")));
+}
+
+TEST(AttentionCodecTest, KeepsNegativeSelectionsAndHugeByteLimits) {
+  v1::AttentionQuery query = Parse<v1::AttentionQuery>("text: 'a' layers: -1 heads: 3");
+  query.set_max_bytes(std::numeric_limits<uint64_t>::max());
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const AttentionInput input, DecodeAttentionQuery(query));
+  EXPECT_THAT(input.layers, ElementsAre(-1));
+  EXPECT_THAT(input.heads, ElementsAre(3));
+  EXPECT_EQ(input.max_bytes, std::numeric_limits<int64_t>::max());
+}
+
+TEST(AttendCodecTest, ChecksThatValuesFillTheMatrix) {
+  EXPECT_THAT(DecodeAttendRequest(
+                  Parse<v1::AttendRequest>("vectors { rows: 2 cols: 2 values: [1, 2, 3] }")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("vectors has 2 rows and 2 cols, but 3 values")));
+  // 65,536 * 65,536 is 0 in 32 bits.
+  EXPECT_THAT(DecodeAttendRequest(Parse<v1::AttendRequest>("vectors { rows: 65536 cols: 65536 }")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("but 0 values")));
+}
+
+TEST(AttendCodecTest, GivenWeightsExcludeWhatWouldHaveMadeThem) {
+  const std::string base =
+      "vectors { rows: 1 cols: 1 values: 1 } given_weights { rows: 1 cols: 1 values: 1 } ";
+  EXPECT_THAT(DecodeAttendRequest(Parse<v1::AttendRequest>(base)), IsOk());
+  for (const std::string field :
+       {"score: ATTEND_SCORE_DOT", "normalizer: ATTEND_NORMALIZER_RELU", "mask { causal {} }",
+        "additive_vector { rows: 1 cols: 1 values: 1 }"}) {
+    EXPECT_THAT(DecodeAttendRequest(Parse<v1::AttendRequest>(base + field)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("given_weights")));
+  }
+}
+
+TEST(AttendCodecTest, KeepsGraphEdgesInOrderAndDirection) {
+  ATTUNE_ASSERT_OK_AND_ASSIGN(
+      const AttendInput input,
+      DecodeAttendRequest(Parse<v1::AttendRequest>(
+          "vectors { rows: 2 cols: 1 values: [1, 2] }"
+          "mask { graph { edges { from: 0 to: 1 } edges { from: 1 to: 1 } } }")));
+  EXPECT_EQ(input.mask.kind, AttendMask::Kind::kGraph);
+  EXPECT_THAT(input.mask.edges, ElementsAre(std::pair(0, 1), std::pair(1, 1)));
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,72 @@
+#include "server/server_options.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+
+namespace attune {
+namespace {
+
+using ::attune::testing::IsOk;
+using ::attune::testing::StatusIs;
+using ::testing::HasSubstr;
+
+ServerOptions Valid() {
+  ServerOptions options;
+  options.model = "some-folder";
+  return options;
+}
+
+TEST(ServerOptionsTest, DefaultsAreValidOnceAModelIsNamed) {
+  EXPECT_THAT(Validate(Valid()), IsOk());
+  EXPECT_THAT(Validate(ServerOptions()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--model is empty")));
+}
+
+TEST(ServerOptionsTest, NamesTheFlagTheValueAndTheRange) {
+  ServerOptions options = Valid();
+  options.max_texts = 0;
+  EXPECT_THAT(Validate(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("--max-texts is 0; it must be from 1")));
+  options = Valid();
+  options.drain_timeout = absl::Seconds(-1);
+  EXPECT_THAT(Validate(options),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--drain-timeout is -1s")));
+}
+
+TEST(ServerOptionsTest, TakesEachPrecisionAndKernelsByNameAndNoOther) {
+  ServerOptions options = Valid();
+  for (const char* precision : {"f32", "bf16", "int8", "auto"}) {
+    options.precision = precision;
+    EXPECT_THAT(Validate(options), IsOk());
+  }
+  for (const char* kernels : {"auto", "onednn", "native"}) {
+    options.kernels = kernels;
+    EXPECT_THAT(Validate(options), IsOk());
+  }
+  options.kernels = "mkl";
+  EXPECT_THAT(Validate(options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--kernels is \"mkl\"; it must be auto, onednn or native")));
+  options.precision = "fp4";
+  EXPECT_THAT(Validate(options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--precision is \"fp4\"; it must be f32, bf16, int8 or auto")));
+}
+
+TEST(ServerOptionsTest, QualityCacheIsAFolderOrOff) {
+  ServerOptions options = Valid();
+  options.quality_cache = "";
+  EXPECT_THAT(Validate(options),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--quality-cache is empty")));
+}
+
+TEST(ServerOptionsTest, BudgetForAllMapsHoldsAtLeastTheLargestOne) {
+  ServerOptions options = Valid();
+  options.attention_budget_bytes = options.max_attention_reply_bytes - 1;
+  EXPECT_THAT(Validate(options),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--attention-budget")));
+}
+
+}  // namespace
+}  // namespace attune
