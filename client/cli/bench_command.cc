@@ -1,0 +1,241 @@
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/commands.h"
+#include "client/cli/input_flags.h"
+#include "client/cli/json.h"
+#include "client/cli/load_generator.h"
+#include "client/cli/percentile.h"
+#include "client/cli/sample_texts.h"
+#include "client/cli/table.h"
+
+namespace attune::cli {
+namespace {
+
+constexpr size_t kMaxInputTexts = 100'000;
+constexpr int kMaxConnections = 64;
+constexpr uint64_t kMaxRequests = 10'000'000;
+constexpr std::pair<const char*, double> kPercentiles[] = {
+    {"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99.9", 99.9}, {"max", 100}};
+
+double PerSecond(uint64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+Json LengthClassesToJson(const LoadReport& report) {
+  Json classes = Json::array();
+  for (const auto& [max_tokens, latencies] : report.latencies_ms_by_tokens) {
+    classes.push_back({{"max_tokens", max_tokens},
+                       {"requests", latencies.size()},
+                       {"p50", Percentile(latencies, 50)},
+                       {"p99", Percentile(latencies, 99)}});
+  }
+  return classes;
+}
+
+Json ReportToJson(const LoadReport& report, const std::string& model) {
+  Json json = {{"model", model},
+               {"requests", report.requests},
+               {"succeeded", report.succeeded},
+               {"not_sent", report.not_sent},
+               {"seconds", report.elapsed_seconds},
+               {"requests_per_second", PerSecond(report.succeeded, report.elapsed_seconds)},
+               {"texts_per_second", PerSecond(report.texts, report.elapsed_seconds)},
+               {"tokens_per_second", PerSecond(report.tokens, report.elapsed_seconds)},
+               {"latency_ms", Json::object()},
+               {"errors", Json::object()},
+               {"client_cpu_seconds", report.client_cpu_seconds}};
+  for (const auto& [name, percent] : kPercentiles) {
+    json["latency_ms"][name] = Percentile(report.latencies_ms, percent);
+  }
+  json["latency_ms_by_tokens"] = LengthClassesToJson(report);
+  for (const auto& [code, count] : report.errors) {
+    json["errors"][absl::StatusCodeToString(code)] = count;
+  }
+  if (report.server_cpu_seconds) json["server_cpu_seconds"] = *report.server_cpu_seconds;
+  return json;
+}
+
+std::string ReportToText(const LoadReport& report, const std::string& model) {
+  Table table({{.name = ""}, {.name = ""}});
+  table.AddRow({"model", model});
+  table.AddRow({"requests", absl::StrFormat("%d, of which %d succeeded, in %.2f s", report.requests,
+                                            report.succeeded, report.elapsed_seconds)});
+  const auto rate = [&report](uint64_t count) {
+    return absl::StrFormat("%.1f", PerSecond(count, report.elapsed_seconds));
+  };
+  table.AddRow({"requests/s", rate(report.succeeded)});
+  table.AddRow({"texts/s", rate(report.texts)});
+  table.AddRow({"tokens/s", rate(report.tokens)});
+  for (const auto& [name, percent] : kPercentiles) {
+    table.AddRow({absl::StrCat("latency ", name),
+                  absl::StrFormat("%.3f ms", Percentile(report.latencies_ms, percent))});
+  }
+  for (const auto& [max_tokens, latencies] : report.latencies_ms_by_tokens) {
+    table.AddRow(
+        {absl::StrCat("p99, up to ", max_tokens, " tokens"),
+         absl::StrFormat("%.3f ms (%d requests)", Percentile(latencies, 99), latencies.size())});
+  }
+  for (const auto& [code, count] : report.errors) {
+    table.AddRow({absl::StrCat("error ", absl::StatusCodeToString(code)), absl::StrCat(count)});
+  }
+  if (report.not_sent > 0) {
+    table.AddRow({"not sent", absl::StrCat(report.not_sent, " (--max-outstanding was reached)")});
+  }
+  table.AddRow({"client CPU", absl::StrFormat("%.2f s", report.client_cpu_seconds)});
+  if (report.server_cpu_seconds) {
+    table.AddRow({"server CPU", absl::StrFormat("%.2f s", *report.server_cpu_seconds)});
+  }
+  return table.ToString();
+}
+
+class BenchCommand : public Command {
+ public:
+  explicit BenchCommand(CLI::App& parent);
+  absl::Status Run() override;
+
+ private:
+  absl::StatusOr<std::vector<std::string>> LoadTexts() const;
+  absl::StatusOr<NextTexts> TextMaker();
+
+  LoadOptions load_;
+  int max_attempts_ = 1;
+  int texts_per_request_ = 1;
+  std::string words_ = "5-40";
+  InputFlags input_;
+  std::string format_ = "table";
+};
+
+BenchCommand::BenchCommand(CLI::App& parent)
+    : Command(
+          parent, "bench", "Measure latency and throughput of Encode",
+          "Closed loop: each of N clients sends its next request when it has its answer; finds "
+          "the throughput.\nOpen loop: requests arrive at random at a rate, as from many users; "
+          "finds the latency at that rate,\nmeasured from when each should have been sent.\n\n"
+          "Examples:\n"
+          "  attune bench --clients 8 --duration 20s\n"
+          "  attune bench --rate 100 --words 10-200 --format json\n"
+          "  attune bench --words mixed --clients 16 --server-pid \"$(pidof attune-server)\"\n"
+          "  attune bench --clients 4 --requests 1000 --texts 32 --input texts.txt") {
+  load_.warmup = absl::Seconds(1);
+  auto* clients = app().add_option("-c,--clients", load_.clients, "Requests under way at a time");
+  clients->check(CLI::Range(1, 10'000))->capture_default_str();
+  app()
+      .add_option("-r,--rate", load_.rate, "Open loop: requests per second")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->excludes(clients);
+  AddDurationOption(app(), "-d,--duration", load_.duration, "How long to measure");
+  app()
+      .add_option("-n,--requests", load_.max_requests,
+                  "Stop after this many, not counting the warm-up")
+      ->check(CLI::Range(uint64_t{1}, kMaxRequests));
+  AddDurationOption(app(), "--warmup", load_.warmup, "How long to run before measuring");
+  app()
+      .add_option("--texts", texts_per_request_, "Texts per request")
+      ->check(CLI::Range(1, 2048))
+      ->capture_default_str();
+  app()
+      .add_option(
+          "--words", words_,
+          "Words per text of the built-in book: MIN-MAX, or mixed for mostly few and some many")
+      ->check([](const std::string& text) {
+        return std::string(ParseWordRange(text).status().message());
+      })
+      ->capture_default_str();
+  app()
+      .add_option("-i,--input", input_.path, "Texts to send, one a line, instead of the book")
+      ->type_name("FILE");
+  app()
+      .add_option("--input-format", input_.format, "As for encode")
+      ->check(CLI::IsMember({"text", "jsonl"}));
+  app()
+      .add_option("--connections", load_.connections, "Connections that share the requests")
+      ->check(CLI::Range(1, kMaxConnections))
+      ->capture_default_str();
+  app()
+      .add_option("--max-outstanding", load_.max_outstanding,
+                  "Open loop: arrivals beyond this many under way are counted, not sent")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app()
+      .add_option("--attempts", max_attempts_, "Attempts per request; 1 shows every refusal")
+      ->check(CLI::Range(1, 5))
+      ->capture_default_str();
+  app()
+      .add_option("--server-pid", load_.server_pid,
+                  "Report what this process, the server on this machine, costs meanwhile")
+      ->check(CLI::PositiveNumber)
+      ->type_name("PID");
+  app().add_option("--seed", load_.seed, "Of the random texts and arrivals")->capture_default_str();
+  app()
+      .add_option("-f,--format", format_, "How to print it")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+}
+
+absl::StatusOr<std::vector<std::string>> BenchCommand::LoadTexts() const {
+  const auto source = InputSource::Open(input_);
+  if (!source.ok()) return source.status();
+  std::vector<std::string> texts;
+  while (texts.size() < kMaxInputTexts) {
+    absl::StatusOr<std::optional<EncodeInput>> input = (*source)->Next();
+    if (!input.ok()) return input.status();
+    if (!*input) break;
+    texts.push_back(std::get<std::string>(**std::move(input)));
+  }
+  if (texts.empty()) return absl::InvalidArgumentError(absl::StrCat(input_.path, " has no texts"));
+  return texts;
+}
+
+absl::StatusOr<NextTexts> BenchCommand::TextMaker() {
+  const size_t count = static_cast<size_t>(texts_per_request_);
+  if (input_.path.empty()) {
+    const absl::StatusOr<WordRange> range = ParseWordRange(words_);
+    if (!range.ok()) return range.status();
+    return [count, range = *range, random = std::mt19937_64(load_.seed)]() mutable {
+      std::vector<std::string> texts(count);
+      for (std::string& text : texts) text = SampleText(range, random);
+      return texts;
+    };
+  }
+  absl::StatusOr<std::vector<std::string>> all = LoadTexts();
+  if (!all.ok()) return all.status();
+  return [count, all = *std::move(all), next = size_t{0}]() mutable {
+    std::vector<std::string> texts(count);
+    for (std::string& text : texts) text = all[next++ % all.size()];
+    return texts;
+  };
+}
+
+absl::Status BenchCommand::Run() {
+  const auto client = Connect();
+  if (!client.ok()) return client.status();
+  // Says at once if there is no server, and which model the numbers are of.
+  const absl::StatusOr<v1::GetModelResponse> model = (*client)->GetModel();
+  if (!model.ok()) return model.status();
+  const absl::StatusOr<NextTexts> next_texts = TextMaker();
+  if (!next_texts.ok()) return next_texts.status();
+  load_.client = client_options();
+  load_.client.max_attempts = max_attempts_;
+  const absl::StatusOr<LoadReport> report = RunLoad(load_, *next_texts);
+  if (!report.ok()) return report.status();
+  absl::Status status = Print(
+      format_ == "json" ? absl::StrCat(DumpJson(ReportToJson(*report, model->name()), 2), "\n")
+                        : ReportToText(*report, model->name()));
+  if (!status.ok() || report->succeeded > 0) return status;
+  if (report->errors.empty()) {
+    return absl::InvalidArgumentError("no request was measured: --duration ended before the first");
+  }
+  return absl::Status(report->errors.begin()->first,
+                      absl::StrCat("no request succeeded: ", report->first_error));
+}
+
+}  // namespace
+
+std::unique_ptr<Command> MakeBenchCommand(CLI::App& parent) {
+  return std::make_unique<BenchCommand>(parent);
+}
+
+}  // namespace attune::cli

@@ -1,0 +1,45 @@
+#include "client/cli/report.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/display.h"
+
+namespace attune::cli {
+namespace {
+
+std::string NextStep(const absl::Status& status, const ClientOptions& options) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+      return absl::StrCat("No server is ready at ", options.address,
+                          ". Start one with: attune-server\n"
+                          "or name another with --server HOST:PORT or ATTUNE_SERVER. "
+                          "`attune health --wait 60` waits for one that is loading.");
+    case absl::StatusCode::kDeadlineExceeded:
+      return absl::StrCat("There was no answer within ", absl::FormatDuration(options.deadline),
+                          ". Give it longer with --timeout, or send less at a time.");
+    case absl::StatusCode::kResourceExhausted:
+      return "The server is full: try again in a while. If a message was too large: send less at "
+             "a time; `attune info` shows the limits.";
+    case absl::StatusCode::kUnimplemented:
+      return "This server does not offer that; `attune info` shows its version.";
+    case absl::StatusCode::kFailedPrecondition:
+      return "`attune info` shows which model is served.";
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kDataLoss:
+      return "This is a fault of the server or of the connection; its log says more.";
+    default:
+      return "";  // the message says what to change
+  }
+}
+
+}  // namespace
+
+std::string DescribeError(const absl::Status& status, const ClientOptions& options) {
+  std::string text = absl::StrCat("attune: ", PrintableMessage(status.message()), " (",
+                                  absl::StatusCodeToString(status.code()), ")\n");
+  const std::string next_step = NextStep(status, options);
+  if (!next_step.empty()) absl::StrAppend(&text, PrintableMessage(next_step), "\n");
+  return text;
+}
+
+}  // namespace attune::cli

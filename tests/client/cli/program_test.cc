@@ -1,0 +1,546 @@
+// The `attune` program as a user runs it, against a scripted server.
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "nlohmann/json.hpp"
+#include "tests/client/fake_server.h"
+#include "tests/support/run_program.h"
+#include "tests/support/temp_dir.h"
+
+namespace attune {
+namespace {
+
+using ::attune::testing::FakeEncoder;
+using ::attune::testing::FakeServer;
+using ::attune::testing::ProgramInput;
+using ::attune::testing::ProgramResult;
+using ::attune::testing::RunProgram;
+using ::attune::testing::TempDir;
+using ::grpc::health::v1::HealthCheckResponse;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+constexpr int kOk = 0;
+constexpr int kError = 1;
+constexpr int kUsage = 2;
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  // Runs `attune ARGUMENTS...` with the server's address in the environment.
+  ProgramResult Attune(std::vector<std::string> arguments, ProgramInput input = {}) {
+    input.arguments = std::move(arguments);
+    input.environment.push_back("ATTUNE_SERVER=" + server_.address());
+    return RunProgram(ATTUNE_PROGRAM, input);
+  }
+
+  // Writes a file that goes away with the test.
+  std::string File(const std::string& name, const std::string& content) {
+    const std::string path = folder_.Path(name);
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
+  }
+
+  TempDir folder_;
+  FakeServer server_;
+};
+
+std::vector<Json> JsonLines(const std::string& text) {
+  std::vector<Json> lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    lines.push_back(Json::parse(line.begin(), line.end()));
+  }
+  return lines;
+}
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// ---- Usage --------------------------------------------------------------------------------------
+
+TEST_F(ProgramTest, EveryCommandHasHelpWithExamples) {
+  for (const char* command :
+       {"encode", "attention", "attend", "tokenize", "info", "health", "bench"}) {
+    const ProgramResult result = Attune({command, "--help"});
+    EXPECT_EQ(result.exit_code, kOk);
+    EXPECT_THAT(result.out, AllOf(HasSubstr("--server"), HasSubstr("--timeout"),
+                                  HasSubstr("ATTUNE_SERVER"), HasSubstr("Examples:")));
+  }
+}
+
+TEST_F(ProgramTest, WrongUsageExitsWith2AndSaysWhatIsWrong) {
+  const struct {
+    std::vector<std::string> arguments;
+    std::string message;
+  } cases[] = {
+      {{}, "subcommand is required"},
+      {{"embed"}, "subcommand is required"},
+      {{"encode", "--pooling", "median", "x"}, "median not in"},
+      {{"encode", "--timeout", "0", "x"}, "is not a time"},
+      {{"encode", "--pooling", "none", "--format", "npy", "x"}, "use --format jsonl"},
+      {{"encode", "--similarity", "--format", "jsonl", "x"}, "--format excludes --similarity"},
+      {{"encode", "x", "--input", "y"}, "excludes"},
+      {{"encode", "x", "--server", ""}, "address is empty"},
+      {{"attention"}, "text is required"},
+      {{"attend", "--example", "z"}, "z not in"},
+      {{"bench", "--rate", "5", "--clients", "2"}, "excludes"},
+      {{"bench", "--words", "9-3"}, "MIN <= MAX"},
+  };
+  for (const auto& c : cases) {
+    const ProgramResult result = Attune(c.arguments);
+    EXPECT_EQ(result.exit_code, kUsage) << c.message;
+    EXPECT_THAT(result.err, HasSubstr(c.message));
+    EXPECT_THAT(result.out, IsEmpty());
+  }
+}
+
+TEST_F(ProgramTest, SaysWhatToDoWhenThereIsNoServer) {
+  const ProgramResult result = Attune({"encode", "x", "--server", "127.0.0.1:1"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("UNAVAILABLE"), HasSubstr("127.0.0.1:1"),
+                                HasSubstr("attune-server"), HasSubstr("--server")));
+  EXPECT_THAT(result.out, IsEmpty());
+}
+
+TEST_F(ProgramTest, TheTimeoutBoundsACall) {
+  server_.encoder().encode = [](grpc::ServerContext& context, const v1::EncodeRequest&,
+                                v1::EncodeResponse&) {
+    while (!context.IsCancelled()) {
+    }
+    return grpc::Status::CANCELLED;
+  };
+  const ProgramResult result = Attune({"encode", "x", "--timeout", "200ms"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("within 200ms"), HasSubstr("--timeout")));
+}
+
+// ---- encode -------------------------------------------------------------------------------------
+
+TEST_F(ProgramTest, EncodesArgumentsToJsonLines) {
+  const ProgramResult result = Attune({"encode", "cat", "a \"quoted\" 没"});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_EQ(result.err, "");
+  const std::vector<Json> lines = JsonLines(result.out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0], Json::parse(R"({"text": "cat", "tokens": 3, "embedding": [3, 99, 1, 0]})"));
+  EXPECT_EQ(lines[1]["text"], "a \"quoted\" 没");
+}
+
+TEST_F(ProgramTest, EncodesStandardInputLineByLine) {
+  const ProgramResult result =
+      Attune({"encode", "--input", "-"}, {.standard_input = "one\n\nthree\n"});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  const std::vector<Json> lines = JsonLines(result.out);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[1]["text"], "");
+  EXPECT_EQ(lines[2]["text"], "three");
+  // Standard input that is not a terminal is taken without being asked for.
+  EXPECT_EQ(Attune({"encode"}, {.standard_input = "one\n\nthree\n"}).out, result.out);
+}
+
+TEST_F(ProgramTest, TakesOnlyTheTextOfJsonLines) {
+  const std::string path = File("docs.jsonl", "{\"id\": 1, \"text\": \"cat\"}\n");
+  const ProgramResult result = Attune({"encode", "--input", path});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_EQ(JsonLines(result.out)[0],
+            Json::parse(R"({"text": "cat", "tokens": 3, "embedding": [3, 99, 1, 0]})"));
+}
+
+TEST_F(ProgramTest, EncodesManyTextsInOrder) {
+  std::string texts;
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&texts, "text ", i, "\n");
+  const ProgramResult result = Attune({"encode"}, {.standard_input = texts});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  const std::vector<Json> lines = JsonLines(result.out);
+  ASSERT_EQ(lines.size(), 1000u);
+  for (size_t i = 0; i < 1000; ++i) EXPECT_EQ(lines[i]["text"], absl::StrCat("text ", i));
+}
+
+TEST_F(ProgramTest, WritesNpyFiles) {
+  const std::string path = File("vectors.npy", "old");
+  const ProgramResult result =
+      Attune({"encode", "cat", "dog!", "--format", "npy", "--output", path});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_THAT(result.out, IsEmpty());
+  const std::string bytes = Content(path);
+  ASSERT_EQ(bytes.size(), 128 + 2 * 4 * sizeof(float));
+  EXPECT_THAT(bytes, HasSubstr("'shape': (2, 4)"));
+  std::vector<float> values(8);
+  std::memcpy(values.data(), bytes.data() + 128, 8 * sizeof(float));
+  EXPECT_THAT(values, ::testing::ElementsAre(3, 'c', 1, 0, 4, 'd', 1, 0));
+  EXPECT_EQ(Attune({"encode", "cat", "dog!", "--format", "npy"}).out, bytes);
+}
+
+TEST_F(ProgramTest, KeepsTheOldFileWhenAnErrorCutsTheNewOneShort) {
+  const std::string path = File("vectors.npy", "old");
+  const ProgramResult result =
+      Attune({"encode", "--format", "npy", "--output", path}, {.standard_input = "good\n\xff\n"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_EQ(Content(path), "old");
+  EXPECT_EQ(Content(path + ".partial"), "");
+}
+
+TEST_F(ProgramTest, PrintsATableAndASimilarityMatrix) {
+  EXPECT_EQ(Attune({"encode", "cat", "--format", "table"}).out,
+            "text                              tokens  length  first values\n"
+            "cat                                    3 99.0505    3.0000  99.0000   1.0000   "
+            "0.0000\n");
+  EXPECT_EQ(Attune({"encode", "cat", "cow", "--similarity"}).out,
+            "   cosine      1      2\n"
+            "1  cat     1.000  1.000\n"
+            "2  cow     1.000  1.000\n");
+}
+
+TEST_F(ProgramTest, PassesPoolingNormalizationAndTokenIds) {
+  v1::EncodeRequest seen;
+  server_.encoder().encode = [&seen](grpc::ServerContext&, const v1::EncodeRequest& request,
+                                     v1::EncodeResponse& response) {
+    seen = request;
+    return FakeEncoder::DefaultEncode(request, response);
+  };
+  const ProgramResult result =
+      Attune({"encode", "--token-ids", "101 102", "--pooling", "none", "--no-normalize",
+              "--truncate", "left", "--max-tokens", "9"});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_EQ(JsonLines(result.out)[0], Json::parse(R"({"token_ids": [101, 102], "tokens": 2,
+                                       "embedding": [[2, 101, 1, 0], [2, 101, 1, 0]]})"));
+  EXPECT_EQ(seen.options().pooling(), v1::POOLING_NONE);
+  EXPECT_TRUE(seen.options().has_normalize());
+  EXPECT_FALSE(seen.options().normalize());
+  EXPECT_EQ(seen.options().truncation(), v1::TRUNCATION_LEFT);
+  EXPECT_EQ(seen.options().max_tokens(), 9u);
+}
+
+TEST_F(ProgramTest, SaysHowManyTextsWereCut) {
+  const ProgramResult result = Attune({"encode", "abc", "a", "abcd", "--max-tokens", "2"});
+  ASSERT_EQ(result.exit_code, kOk);
+  EXPECT_THAT(result.err, HasSubstr("2 of 3 texts had too many tokens and were cut on the right"));
+  EXPECT_EQ(JsonLines(result.out)[0]["truncated"], true);
+  EXPECT_FALSE(JsonLines(result.out)[1].contains("truncated"));
+}
+
+TEST_F(ProgramTest, SaysHowManyTextsAreBeyondWhatTheModelWasTrainedFor) {
+  const ProgramResult result = Attune({"encode", std::string(257, 'a'), std::string(256, 'a')});
+  ASSERT_EQ(result.exit_code, kOk);
+  EXPECT_THAT(result.err,
+              HasSubstr("1 of 2 texts have more tokens than the model was trained for"));
+  EXPECT_EQ(JsonLines(result.out)[0]["beyond_trained_length"], true);
+  EXPECT_FALSE(JsonLines(result.out)[1].contains("beyond_trained_length"));
+}
+
+TEST_F(ProgramTest, NamesTheLineThatIsNotUtf8) {
+  const std::string path = File("latin1.txt", "fine\ncaf\xe9\n");
+  const ProgramResult result = Attune({"encode", "--input", path});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("latin1.txt:2: not UTF-8: byte 0xe9 at column 4"),
+                                HasSubstr("iconv")));
+  EXPECT_EQ(JsonLines(result.out).size(), 1u) << "the lines before it are done";
+}
+
+TEST_F(ProgramTest, NamesTheLineThatTheServerRefuses) {
+  server_.encoder().encode = [](grpc::ServerContext&, const v1::EncodeRequest&,
+                                v1::EncodeResponse&) {
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "texts.values[1]: too long");
+  };
+  const std::string path = File("docs.jsonl", "{\"text\":\"a\"}\n\n{\"text\":\"b\"}\n");
+  const ProgramResult result = Attune({"encode", "--input", path});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, HasSubstr("docs.jsonl:3: texts.values[1]: too long"));
+}
+
+TEST_F(ProgramTest, NamesAFileThatIsMissing) {
+  const ProgramResult result = Attune({"encode", "--input", "/no/such/file"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, HasSubstr("cannot open /no/such/file: No such file"));
+}
+
+TEST_F(ProgramTest, EscapesWhatTheServerSays) {
+  server_.encoder().encode = [](grpc::ServerContext&, const v1::EncodeRequest&,
+                                v1::EncodeResponse&) {
+    return grpc::Status(grpc::StatusCode::INTERNAL, "\x1b[2J\x07oops");
+  };
+  const ProgramResult result = Attune({"encode", "x"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("\\u{1b}[2J\\u{7}oops"), Not(HasSubstr("\x1b"))));
+}
+
+TEST_F(ProgramTest, AFullDiskIsAnError) {
+  const ProgramResult result = Attune({"encode", "x", "--output", "/dev/full"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, HasSubstr("No space left on device"));
+}
+
+TEST_F(ProgramTest, ATerminalGetsATable) {
+  const ProgramResult result = Attune({"encode", "cat"}, {.on_terminal = true});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_THAT(result.out, StartsWith("text "));
+}
+
+// ---- attention ----------------------------------------------------------------------------------
+
+// Two layers, two heads, tokens "[CLS]" and an escape; layer 1 head 0 attends only to itself.
+grpc::Status TwoTokenMaps(const v1::AttentionMapRequest& request,
+                          v1::AttentionMapResponse& response) {
+  response.add_tokens()->set_text("[CLS]");
+  v1::Token* token = response.add_tokens();
+  token->set_text("\x1b[31m");
+  token->set_id(7);
+  token->set_byte_end(5);
+  token->set_code_point_end(5);
+  const bool last_only = request.query().layers_size() == 1;
+  if (!last_only) response.add_layers(0);
+  response.add_layers(1);
+  for (const uint32_t head : {0u, 1u}) response.add_heads(head);
+  for (const uint64_t size : {last_only ? 1u : 2u, 2u, 2u, 2u}) response.add_shape(size);
+  response.set_encoding(v1::ATTENTION_ENCODING_F32);
+  const std::vector<float> layer = {1, 0, 0, 1, 0.5f, 0.5f, 0.5f, 0.5f};
+  std::string bytes(layer.size() * sizeof(float), '\0');
+  std::memcpy(bytes.data(), layer.data(), bytes.size());
+  response.set_data(last_only ? bytes : bytes + bytes);
+  response.mutable_provenance()->set_model("fake");
+  return grpc::Status::OK;
+}
+
+TEST_F(ProgramTest, DrawsTheMeanOfTheLastLayersHeads) {
+  v1::AttentionMapRequest seen;
+  server_.encoder().attention = [&seen](const v1::AttentionMapRequest& request,
+                                        v1::AttentionMapResponse& response) {
+    seen = request;
+    return TwoTokenMaps(request, response);
+  };
+  const ProgramResult result = Attune({"attention", "some text"});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_THAT(seen.query().layers(), ::testing::ElementsAre(-1));
+  EXPECT_EQ(seen.query().truncation(), v1::TRUNCATION_RIGHT);
+  EXPECT_THAT(result.out, AllOf(StartsWith("layer 1, mean of 2 heads"),
+                                HasSubstr("[CLS]  ██░░  0.75 [CLS]"), Not(HasSubstr("\x1b"))));
+}
+
+TEST_F(ProgramTest, DrawsTheHeadsThatAreAskedFor) {
+  server_.encoder().attention = TwoTokenMaps;
+  const ProgramResult result =
+      Attune({"attention", "t", "--layer", "1", "--head", "0", "--head", "-1"});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("layer 1, head 0"), HasSubstr("layer 1, head 1"),
+                                HasSubstr("[CLS]  ██    1.00 [CLS]")));
+}
+
+TEST_F(ProgramTest, ColorsOnATerminalUnlessToldNotTo) {
+  server_.encoder().attention = TwoTokenMaps;
+  const std::vector<std::string> arguments = {"attention", "t"};
+  const std::string term = "TERM=xterm-256color";
+  EXPECT_THAT(Attune(arguments, {.environment = {term, "NO_COLOR="}, .on_terminal = true}).out,
+              HasSubstr("\x1b[48;5;"));
+  EXPECT_THAT(Attune(arguments, {.environment = {term, "NO_COLOR=1"}, .on_terminal = true}).out,
+              Not(HasSubstr("\x1b")));
+}
+
+TEST_F(ProgramTest, WritesAttentionAsJson) {
+  server_.encoder().attention = TwoTokenMaps;
+  const ProgramResult result = Attune({"attention", "t", "--format", "json"});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["layers"], Json::parse("[0, 1]"));
+  EXPECT_EQ(json["heads"], Json::parse("[0, 1]"));
+  EXPECT_EQ(json["tokens"][1]["text"], "\x1b[31m");
+  EXPECT_EQ(json["tokens"][1]["bytes"], Json::parse("[0, 5]"));
+  EXPECT_EQ(json["weights"][1], Json::parse("[[[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]]]"));
+  EXPECT_EQ(json["provenance"]["model"], "fake");
+}
+
+TEST_F(ProgramTest, RefusesMapsThatDoNotFitTheirTokens) {
+  server_.encoder().attention = [](const v1::AttentionMapRequest& request,
+                                   v1::AttentionMapResponse& response) {
+    const grpc::Status status = TwoTokenMaps(request, response);
+    response.add_tokens()->set_text("extra");
+    return status;
+  };
+  const ProgramResult result = Attune({"attention", "t"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, HasSubstr("3 tokens"));
+}
+
+// ---- attend -------------------------------------------------------------------------------------
+
+v1::Matrix Matrix(uint32_t rows, uint32_t cols, const std::vector<float>& values) {
+  v1::Matrix matrix;
+  matrix.set_rows(rows);
+  matrix.set_cols(cols);
+  matrix.mutable_values()->Add(values.begin(), values.end());
+  return matrix;
+}
+
+TEST_F(ProgramTest, ShowsEveryStepOfAttend) {
+  v1::AttendResponse& response = server_.encoder().attend_response;
+  *response.mutable_queries() = Matrix(2, 2, {1, 0, 0, 1});
+  *response.mutable_scores() = Matrix(4, 2, {1, 2, 3, 4, 5, 6, 7, 8});
+  *response.mutable_weights() = Matrix(4, 2, {1, 0, 0.5f, 0.5f, 0, 1, 1, 0});
+  *response.mutable_outputs() = Matrix(2, 2, {9, 9, 9, 9});
+  const std::string request = R"({"vectors": [[1, 0], [0, 1]], "heads": 2, "mask": "causal"})";
+  const ProgramResult result = Attune({"attend", "-"}, {.standard_input = request});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("X, the vectors  [2 x 2]"), HasSubstr("Q = X  [2 x 2]"),
+                    HasSubstr("scores = Q K^T / sqrt(head_dim), head 1  [2 x 2]"),
+                    HasSubstr("weights = softmax(scores), masked; row: from, column: to, head 0"),
+                    HasSubstr("outputs = weights V  [2 x 2]")));
+  EXPECT_EQ(server_.encoder().last_attend().heads(), 2u);
+  EXPECT_TRUE(server_.encoder().last_attend().mask().has_causal());
+}
+
+TEST_F(ProgramTest, WritesAttendAsJsonAndHasExamples) {
+  *server_.encoder().attend_response.mutable_weights() = Matrix(1, 1, {0.25f});
+  const ProgramResult result = Attune({"attend", "--example", "a", "--format", "json"});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_EQ(result.out, "{\"weights\":[[[0.25]]]}\n");
+  EXPECT_EQ(server_.encoder().last_attend().vectors().rows(), 3u);
+  EXPECT_EQ(server_.encoder().last_attend().score(), v1::ATTEND_SCORE_DOT);
+}
+
+TEST_F(ProgramTest, NamesTheFileAndKeyThatAttendCannotRead) {
+  const std::string path = File("request.json", R"({"vectors": [[1], [2, 3]]})");
+  const ProgramResult result = Attune({"attend", path});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, HasSubstr("request.json: \"vectors\" row 1 has 2 numbers"));
+}
+
+// ---- tokenize, info, health ---------------------------------------------------------------------
+
+grpc::Status OneTokenPerText(const v1::TokenizeRequest& request, v1::TokenizeResponse& response) {
+  for (const std::string& text : request.texts().values()) {
+    v1::TokenizedText* tokenized = response.add_texts();
+    if (!request.without_special_tokens()) {
+      v1::Token* special = tokenized->add_tokens();
+      special->set_text("[CLS]");
+      special->set_id(101);
+      special->set_word(-1);
+      special->set_special(true);
+    }
+    v1::Token* token = tokenized->add_tokens();
+    token->set_text(text);
+    token->set_id(42);
+    token->set_byte_end(static_cast<uint32_t>(text.size()));
+    token->set_code_point_end(1);
+  }
+  return grpc::Status::OK;
+}
+
+TEST_F(ProgramTest, TokenizesToATable) {
+  server_.encoder().tokenize = OneTokenPerText;
+  EXPECT_EQ(Attune({"tokenize", "没"}).out,
+            "没\n"
+            "#  token   id  bytes  code points  word\n"
+            "0  [CLS]  101\n"
+            "1  没      42    0-3          0-1     0\n"
+            "\n");
+}
+
+TEST_F(ProgramTest, TokenizesToJsonLines) {
+  server_.encoder().tokenize = OneTokenPerText;
+  std::string texts;
+  for (int i = 0; i < 150; ++i) absl::StrAppend(&texts, "t", i, "\n");  // more than one request
+  const ProgramResult result =
+      Attune({"tokenize", "--format", "jsonl", "--no-specials"}, {.standard_input = texts});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  const std::vector<Json> lines = JsonLines(result.out);
+  ASSERT_EQ(lines.size(), 150u);
+  EXPECT_EQ(lines[149], Json::parse(R"({"text": "t149", "truncated": false, "tokens": [
+      {"text": "t149", "id": 42, "bytes": [0, 4], "code_points": [0, 1], "word": 0,
+       "special": false}]})"));
+}
+
+TEST_F(ProgramTest, ShowsTheModel) {
+  const ProgramResult table = Attune({"info"});
+  ASSERT_EQ(table.exit_code, kOk) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("name"), HasSubstr("fake"), HasSubstr("max_texts")));
+  const Json json = Json::parse(Attune({"info", "--format", "json"}).out);
+  EXPECT_EQ(json["dimension"], 4);
+  EXPECT_EQ(json["pooling"], Json::parse(R"(["mean"])"));
+  EXPECT_EQ(json["limits"]["max_texts"], 2048);
+  EXPECT_FALSE(json.contains("quality"));
+}
+
+TEST_F(ProgramTest, ShowsWhichPrecisionRunsWhyAndHowGoodItIs) {
+  v1::GetModelResponse& model = server_.encoder().model;
+  model.set_precision("int8");
+  model.set_precision_reason("--precision int8, past the quality gate");
+  model.set_kernels("native:avx512");
+  model.mutable_quality()->set_texts(300);
+  model.mutable_quality()->set_mean_cosine(0.9985);
+  EXPECT_THAT(Attune({"info"}).out,
+              AllOf(HasSubstr("int8"), HasSubstr("past the quality gate"),
+                    HasSubstr("native:avx512"), HasSubstr("quality.mean_cosine"),
+                    HasSubstr("0.9985"), HasSubstr("trained_max_tokens")));
+  const Json json = Json::parse(Attune({"info", "--format", "json"}).out);
+  EXPECT_EQ(json["quality"]["texts"], 300);
+  EXPECT_EQ(json["quality"]["mean_cosine"], 0.9985);
+  EXPECT_EQ(json["kernels"], "native:avx512");
+}
+
+TEST_F(ProgramTest, HealthExitsWith0OnlyWhenServing) {
+  const ProgramResult serving = Attune({"health"});
+  EXPECT_EQ(serving.exit_code, kOk);
+  EXPECT_EQ(serving.out, "SERVING\n");
+  server_.health().SetState(HealthCheckResponse::NOT_SERVING);
+  const ProgramResult draining = Attune({"health"});
+  EXPECT_EQ(draining.exit_code, kError);
+  EXPECT_EQ(draining.out, "NOT_SERVING\n");
+  EXPECT_EQ(Attune({"health", "--server", "127.0.0.1:1"}).exit_code, kError);
+}
+
+TEST_F(ProgramTest, HealthWaitsUpToItsBound) {
+  EXPECT_EQ(Attune({"health", "--wait", "30"}).out, "SERVING\n");
+  server_.health().SetState(HealthCheckResponse::NOT_SERVING);
+  const ProgramResult result = Attune({"health", "--wait", "300ms"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.err, HasSubstr("not SERVING after 300ms (last state: NOT_SERVING)"));
+}
+
+// ---- bench --------------------------------------------------------------------------------------
+
+TEST_F(ProgramTest, BenchReportsAClosedLoopAsJson) {
+  const ProgramResult result =
+      Attune({"bench", "--clients", "2", "--requests", "30", "--warmup", "1us", "--texts", "3",
+              "--words", "4-4", "--format", "json"});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["model"], "fake");
+  EXPECT_EQ(json["succeeded"], 30);
+  EXPECT_GT(json["texts_per_second"], 0);
+  EXPECT_GE(json["latency_ms"]["max"], json["latency_ms"]["p50"]);
+  EXPECT_TRUE(json["latency_ms"].contains("p99.9"));
+  EXPECT_EQ(json["errors"], Json::object());
+}
+
+TEST_F(ProgramTest, BenchRunsAnOpenLoopOnTextsOfAFile) {
+  const std::string path = File("texts.txt", "one\ntwo\n");
+  const ProgramResult result = Attune(
+      {"bench", "--rate", "500", "--duration", "200ms", "--warmup", "10ms", "--input", path});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("latency p99.9"), HasSubstr("client CPU")));
+}
+
+TEST_F(ProgramTest, BenchFailsWhenNothingSucceeds) {
+  server_.encoder().encode = [](grpc::ServerContext&, const v1::EncodeRequest&,
+                                v1::EncodeResponse&) {
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "queue full");
+  };
+  const ProgramResult result = Attune({"bench", "--requests", "5", "--warmup", "1us"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.out, HasSubstr("error RESOURCE_EXHAUSTED"));
+  EXPECT_THAT(result.err, HasSubstr("no request succeeded: queue full"));
+}
+
+}  // namespace
+}  // namespace attune
