@@ -22,7 +22,9 @@ constexpr int64_t kTokenizeInlineBytes = 8 << 10;
 constexpr int64_t kDefaultAttentionReplyBytes = int64_t{4} << 20;
 
 constexpr TextFields kEncodeFields{"texts.values", true, "options.max_tokens"};
+constexpr TextFields kEncodePairFields{"text_pairs.values", true, "options.max_tokens"};
 constexpr TextFields kAttentionFields{"query.text", false, "query.max_tokens"};
+constexpr TextFields kAttentionPairFields{"query.text_pair", false, "query.max_tokens"};
 constexpr TextFields kTokenizeFields{"texts.values", true, "max_tokens"};
 
 ModelInfo DescribeModel(const ServerOptions& options, const LoadedModel& model) {
@@ -67,6 +69,32 @@ absl::Status CheckDimension(const EncodeInput& input, int64_t dimension, const M
   return absl::FailedPreconditionError(absl::StrCat("options.expected_dimension is ",
                                                     *input.expected_dimension, ", but model ",
                                                     model.name, " gives ", dimension));
+}
+
+// Whether the input is within the limits that a glance at its sizes can tell.
+absl::Status CheckEncodeSizes(const EncodeInput& input, const ServerOptions& options) {
+  switch (input.kind) {
+    case EncodeInput::Kind::kTexts:
+      return CheckTexts(kEncodeFields, input.texts, options);
+    case EncodeInput::Kind::kTextPairs:
+      return CheckTextPairs(kEncodePairFields, input.text_pairs, options);
+    case EncodeInput::Kind::kTokenIds:
+      return CheckItemCount("token_ids.values", input.token_ids.size(), options);
+  }
+  return absl::InternalError("no kind of input");
+}
+
+// A pair's tokens have types, which a model with one type cannot take.
+absl::Status CheckTypes(absl::string_view field, const std::vector<Encoding>& encodings,
+                        const ModelConfig& config) {
+  for (const Encoding& encoding : encodings) {
+    const auto largest = std::max_element(encoding.type_ids.begin(), encoding.type_ids.end());
+    if (largest == encoding.type_ids.end() || *largest < config.type_vocab) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(field, " needs token type ", *largest, "; this model has types up to ",
+                     config.type_vocab - 1));
+  }
+  return absl::OkStatus();
 }
 
 // Ids the caller made itself, in the form the tokenizer would have given.
@@ -129,24 +157,63 @@ absl::Status RequestPipeline::RunByTextSize(int64_t text_bytes, std::function<vo
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<Encoding>> RequestPipeline::ReadInput(const EncodeInput& input,
+                                                                 const Call& call) const {
+  const TokenizeSettings settings{input.policy, options_.max_input_tokens};
+  switch (input.kind) {
+    case EncodeInput::Kind::kTexts:
+      return TokenizeTexts(kEncodeFields, input.texts, settings, engine_->tokenizer(), call);
+    case EncodeInput::Kind::kTextPairs: {
+      ATTUNE_ASSIGN_OR_RETURN(std::vector<Encoding> encodings,
+                              TokenizeTextPairs(kEncodePairFields, input.text_pairs, settings,
+                                                engine_->tokenizer(), call));
+      ATTUNE_RETURN_IF_ERROR(CheckTypes("text_pairs", encodings, model_info_.config));
+      return encodings;
+    }
+    case EncodeInput::Kind::kTokenIds:
+      return TakeTokenIds(input, model_info_);
+  }
+  return absl::InternalError("no kind of input");
+}
+
+absl::Status RequestPipeline::CheckAttentionText(const AttentionInput& input) const {
+  if (!input.second_text.has_value()) {
+    return CheckTexts(kAttentionFields, {input.text}, options_);
+  }
+  const TextPair pair{input.text, *input.second_text};
+  return CheckTextPairs(kAttentionPairFields, absl::MakeConstSpan(&pair, 1), options_);
+}
+
+absl::StatusOr<Encoding> RequestPipeline::ReadAttentionText(const AttentionInput& input,
+                                                            const Call& call) const {
+  TokenizeSettings settings{input.policy, options_.max_input_tokens};
+  settings.offsets = true;
+  const Tokenizer& tokenizer = engine_->tokenizer();
+  std::vector<Encoding> encodings;
+  if (input.second_text.has_value()) {
+    const TextPair pair{input.text, *input.second_text};
+    ATTUNE_ASSIGN_OR_RETURN(encodings,
+                            TokenizeTextPairs(kAttentionPairFields, absl::MakeConstSpan(&pair, 1),
+                                              settings, tokenizer, call));
+    ATTUNE_RETURN_IF_ERROR(CheckTypes("query.text_pair", encodings, model_info_.config));
+  } else {
+    ATTUNE_ASSIGN_OR_RETURN(
+        encodings, TokenizeTexts(kAttentionFields, {input.text}, settings, tokenizer, call));
+  }
+  return std::move(encodings.front());
+}
+
 void RequestPipeline::Encode(EncodeInput input, std::shared_ptr<Call> call,
                              Done<EncodeReply> done) {
   const VectorPlan plan = MakePlan(input, *engine_);
   const int64_t hidden = model_info_.config.hidden;
-  const bool has_texts = !input.texts.empty();
-  absl::Status valid = has_texts
-                           ? CheckTexts(kEncodeFields, input.texts, options_)
-                           : CheckItemCount("token_ids.values", input.token_ids.size(), options_);
+  absl::Status valid = CheckEncodeSizes(input, options_);
   if (valid.ok()) valid = CheckDimension(input, plan.dimension(hidden), model_info_);
   if (!valid.ok()) return done(std::move(valid));
 
-  const int64_t text_bytes = TotalBytes(input.texts);
+  const int64_t text_bytes = TotalBytes(input.texts) + TotalBytes(input.text_pairs);
   auto run = [this, input = std::move(input), call, plan, hidden, done] {
-    absl::StatusOr<std::vector<Encoding>> encodings =
-        input.texts.empty()
-            ? TakeTokenIds(input, model_info_)
-            : TokenizeTexts(kEncodeFields, input.texts, {input.policy, options_.max_input_tokens},
-                            engine_->tokenizer(), *call);
+    absl::StatusOr<std::vector<Encoding>> encodings = ReadInput(input, *call);
     if (!encodings.ok()) return done(encodings.status());
     absl::Status fits =
         CheckReplyBytes(EncodeReplyBytes(*encodings, plan, hidden), options_.max_message_bytes);
@@ -163,7 +230,7 @@ void RequestPipeline::Encode(EncodeInput input, std::shared_ptr<Call> call,
 void RequestPipeline::MapAttention(AttentionInput input, std::shared_ptr<Call> call,
                                    Done<AttentionReply> done) {
   const auto prepare = [this, &input]() -> absl::StatusOr<AttentionReply> {
-    ATTUNE_RETURN_IF_ERROR(CheckTexts(kAttentionFields, {input.text}, options_));
+    ATTUNE_RETURN_IF_ERROR(CheckAttentionText(input));
     AttentionReply reply;
     ATTUNE_ASSIGN_OR_RETURN(
         reply.layers, ResolveSelection("query.layers", input.layers, model_info_.config.layers));
@@ -174,15 +241,11 @@ void RequestPipeline::MapAttention(AttentionInput input, std::shared_ptr<Call> c
   absl::StatusOr<AttentionReply> prepared = prepare();
   if (!prepared.ok()) return done(prepared.status());
 
-  const auto text_bytes = static_cast<int64_t>(input.text.size());
+  const auto text_bytes =
+      static_cast<int64_t>(input.text.size() + input.second_text.value_or("").size());
   auto queue = [this, input = std::move(input), reply = *std::move(prepared), call,
                 done]() mutable -> absl::Status {
-    TokenizeSettings settings{input.policy, options_.max_input_tokens};
-    settings.offsets = true;
-    ATTUNE_ASSIGN_OR_RETURN(
-        std::vector<Encoding> encodings,
-        TokenizeTexts(kAttentionFields, {input.text}, settings, engine_->tokenizer(), *call));
-    reply.encoding = std::move(encodings.front());
+    ATTUNE_ASSIGN_OR_RETURN(reply.encoding, ReadAttentionText(input, *call));
     ATTUNE_ASSIGN_OR_RETURN(const int64_t max_bytes, ResolveMaxBytes(input, options_));
     const int64_t bytes = AttentionReplyBytes(reply, engine_->tokenizer(),
                                               input.want_embedding ? model_info_.dimension : 0);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,6 +39,11 @@ class RequestPipeline {
   const ModelInfo& model_info() const { return model_info_; }
 
  private:
+  // The tokens of each item, as the model will read them.
+  absl::StatusOr<std::vector<Encoding>> ReadInput(const EncodeInput& input, const Call& call) const;
+  absl::Status CheckAttentionText(const AttentionInput& input) const;
+  absl::StatusOr<Encoding> ReadAttentionText(const AttentionInput& input, const Call& call) const;
+
   // Runs `task` here if it stands for little text, else on a tokenizer thread. An error means that
   // it will not run.
   absl::Status RunByTextSize(int64_t text_bytes, std::function<void()> task);

@@ -24,9 +24,18 @@ struct TokenizePolicy {
   bool specials_as_text = false;
 };
 
+// Two texts that the model reads together.
+struct TextPair {
+  absl::string_view first;
+  absl::string_view second;
+};
+
 struct EncodeInput {
-  // One of the two is used: token_ids when texts is empty.
+  // Which of the lists is the input.
+  enum class Kind { kTexts, kTextPairs, kTokenIds };
+  Kind kind = Kind::kTexts;
   std::vector<absl::string_view> texts;
+  std::vector<TextPair> text_pairs;
   std::vector<absl::Span<const uint32_t>> token_ids;
   TokenizePolicy policy;
 
@@ -51,6 +60,8 @@ struct EncodeReply {
 
 struct AttentionInput {
   absl::string_view text;
+  // The second text of a pair; absent when there is one text.
+  std::optional<absl::string_view> second_text;
   TokenizePolicy policy;
   std::vector<int64_t> layers;  // as the caller gave them: empty is all, negative from the end
   std::vector<int64_t> heads;

@@ -9,17 +9,61 @@
 namespace attune {
 namespace {
 
+// `specials` are the tokens that the template adds to an input.
 absl::StatusOr<int64_t> ResolveMaxTokens(const TextFields& fields, const TokenizeSettings& settings,
-                                         const Tokenizer& tokenizer) {
+                                         int64_t specials) {
   const std::optional<int64_t> wanted = settings.policy.max_tokens;
   if (!wanted.has_value()) return settings.max_tokens;
-  const int64_t least = settings.add_special_tokens ? tokenizer.special_tokens_per_text() : 1;
+  const int64_t least = settings.add_special_tokens ? specials : 1;
   if (*wanted < least || *wanted > settings.max_tokens) {
     return absl::InvalidArgumentError(absl::StrCat(fields.max_tokens, " is ", *wanted,
                                                    "; it must be from ", least, " to ",
                                                    settings.max_tokens));
   }
   return *wanted;
+}
+
+// Text i of `fields`, or the part of a pair that `part` names.
+absl::Status CheckTextBytes(const TextFields& fields, size_t i, absl::string_view part,
+                            absl::string_view text, const ServerOptions& options) {
+  if (static_cast<int64_t>(text.size()) <= options.max_text_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(fields.TextName(i), part, " has ", text.size(),
+                                                 " bytes; the limit is ", options.max_text_bytes));
+}
+
+// Turns each of `inputs` into tokens by encode(input, options). `specials` as above.
+template <typename Input, typename Encode>
+absl::StatusOr<std::vector<Encoding>> TokenizeEach(const TextFields& fields,
+                                                   absl::Span<const Input> inputs,
+                                                   const TokenizeSettings& settings,
+                                                   int64_t specials, const Call& call,
+                                                   Encode encode) {
+  const TokenizePolicy& policy = settings.policy;
+  TokenizeOptions tokenize;
+  ATTUNE_ASSIGN_OR_RETURN(tokenize.max_tokens, ResolveMaxTokens(fields, settings, specials));
+  tokenize.truncation_side =
+      policy.truncation == TruncationPolicy::kLeft ? TruncationSide::kLeft : TruncationSide::kRight;
+  tokenize.add_special_tokens = settings.add_special_tokens;
+  tokenize.specials_as_text = policy.specials_as_text;
+  tokenize.offsets = settings.offsets;
+
+  std::vector<Encoding> encodings;
+  encodings.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ATTUNE_RETURN_IF_ERROR(call.CheckWanted(absl::Now()));
+    absl::StatusOr<Encoding> encoding = encode(inputs[i], tokenize);
+    if (!encoding.ok()) {
+      return absl::Status(encoding.status().code(),
+                          absl::StrCat(fields.TextName(i), ": ", encoding.status().message()));
+    }
+    if (encoding->truncated && policy.truncation == TruncationPolicy::kError) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(fields.TextName(i), " has more than ", tokenize.max_tokens,
+                       " tokens, which is the limit; shorten it or ask for truncation"));
+    }
+    encodings.push_back(*std::move(encoding));
+  }
+  return encodings;
 }
 
 }  // namespace
@@ -41,11 +85,17 @@ absl::Status CheckTexts(const TextFields& fields, absl::Span<const absl::string_
                         const ServerOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckItemCount(fields.texts, texts.size(), options));
   for (size_t i = 0; i < texts.size(); ++i) {
-    if (static_cast<int64_t>(texts[i].size()) > options.max_text_bytes) {
-      return absl::InvalidArgumentError(absl::StrCat(fields.TextName(i), " has ", texts[i].size(),
-                                                     " bytes; the limit is ",
-                                                     options.max_text_bytes));
-    }
+    ATTUNE_RETURN_IF_ERROR(CheckTextBytes(fields, i, "", texts[i], options));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTextPairs(const TextFields& fields, absl::Span<const TextPair> pairs,
+                            const ServerOptions& options) {
+  ATTUNE_RETURN_IF_ERROR(CheckItemCount(fields.texts, pairs.size(), options));
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    ATTUNE_RETURN_IF_ERROR(CheckTextBytes(fields, i, ".first", pairs[i].first, options));
+    ATTUNE_RETURN_IF_ERROR(CheckTextBytes(fields, i, ".second", pairs[i].second, options));
   }
   return absl::OkStatus();
 }
@@ -56,36 +106,33 @@ int64_t TotalBytes(absl::Span<const absl::string_view> texts) {
   return bytes;
 }
 
+int64_t TotalBytes(absl::Span<const TextPair> pairs) {
+  int64_t bytes = 0;
+  for (const TextPair& pair : pairs) {
+    bytes += static_cast<int64_t>(pair.first.size() + pair.second.size());
+  }
+  return bytes;
+}
+
 absl::StatusOr<std::vector<Encoding>> TokenizeTexts(const TextFields& fields,
                                                     absl::Span<const absl::string_view> texts,
                                                     const TokenizeSettings& settings,
                                                     const Tokenizer& tokenizer, const Call& call) {
-  const TokenizePolicy& policy = settings.policy;
-  TokenizeOptions tokenize;
-  ATTUNE_ASSIGN_OR_RETURN(tokenize.max_tokens, ResolveMaxTokens(fields, settings, tokenizer));
-  tokenize.truncation_side =
-      policy.truncation == TruncationPolicy::kLeft ? TruncationSide::kLeft : TruncationSide::kRight;
-  tokenize.add_special_tokens = settings.add_special_tokens;
-  tokenize.specials_as_text = policy.specials_as_text;
-  tokenize.offsets = settings.offsets;
+  return TokenizeEach(fields, texts, settings, tokenizer.special_tokens_per_text(), call,
+                      [&tokenizer](absl::string_view text, const TokenizeOptions& options) {
+                        return tokenizer.Encode(text, options);
+                      });
+}
 
-  std::vector<Encoding> encodings;
-  encodings.reserve(texts.size());
-  for (size_t i = 0; i < texts.size(); ++i) {
-    ATTUNE_RETURN_IF_ERROR(call.CheckWanted(absl::Now()));
-    absl::StatusOr<Encoding> encoding = tokenizer.Encode(texts[i], tokenize);
-    if (!encoding.ok()) {
-      return absl::Status(encoding.status().code(),
-                          absl::StrCat(fields.TextName(i), ": ", encoding.status().message()));
-    }
-    if (encoding->truncated && policy.truncation == TruncationPolicy::kError) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(fields.TextName(i), " has more than ", tokenize.max_tokens,
-                       " tokens, which is the limit; shorten it or ask for truncation"));
-    }
-    encodings.push_back(*std::move(encoding));
-  }
-  return encodings;
+absl::StatusOr<std::vector<Encoding>> TokenizeTextPairs(const TextFields& fields,
+                                                        absl::Span<const TextPair> pairs,
+                                                        const TokenizeSettings& settings,
+                                                        const Tokenizer& tokenizer,
+                                                        const Call& call) {
+  return TokenizeEach(fields, pairs, settings, tokenizer.special_tokens_per_pair(), call,
+                      [&tokenizer](const TextPair& pair, const TokenizeOptions& options) {
+                        return tokenizer.EncodePair(pair.first, pair.second, options);
+                      });
 }
 
 }  // namespace attune

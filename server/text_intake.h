@@ -34,7 +34,12 @@ absl::Status CheckTexts(const TextFields& fields, absl::Span<const absl::string_
 // Whether a list of `items` is neither empty nor too long.
 absl::Status CheckItemCount(absl::string_view field, size_t items, const ServerOptions& options);
 
+// The same for pairs of texts.
+absl::Status CheckTextPairs(const TextFields& fields, absl::Span<const TextPair> pairs,
+                            const ServerOptions& options);
+
 int64_t TotalBytes(absl::Span<const absl::string_view> texts);
+int64_t TotalBytes(absl::Span<const TextPair> pairs);
 
 // Tokenises each text as `policy` says. kInvalidArgument for a limit out of range, invalid UTF-8,
 // or a text over the limit when truncation is kError; kCancelled / kDeadlineExceeded when `call`
@@ -50,6 +55,12 @@ absl::StatusOr<std::vector<Encoding>> TokenizeTexts(const TextFields& fields,
                                                     absl::Span<const absl::string_view> texts,
                                                     const TokenizeSettings& settings,
                                                     const Tokenizer& tokenizer, const Call& call);
+// The same for pairs, each of which becomes one encoding.
+absl::StatusOr<std::vector<Encoding>> TokenizeTextPairs(const TextFields& fields,
+                                                        absl::Span<const TextPair> pairs,
+                                                        const TokenizeSettings& settings,
+                                                        const Tokenizer& tokenizer,
+                                                        const Call& call);
 
 }  // namespace attune
 

@@ -280,6 +280,10 @@ int64_t Tokenizer::special_tokens_per_text() const {
   return pipeline_->post_processor.single.special_tokens();
 }
 
+int64_t Tokenizer::special_tokens_per_pair() const {
+  return pipeline_->post_processor.pair.special_tokens();
+}
+
 int32_t Tokenizer::mask_token_id() const { return pipeline_->mask_token_id; }
 
 }  // namespace attune

@@ -92,8 +92,9 @@ class Tokenizer {
   int32_t id_limit() const;
   // Tokens in the vocabulary, added ones included.
   int64_t vocab_size() const;
-  // Tokens the template adds to a single text.
+  // Tokens the template adds to a single text, and to a pair.
   int64_t special_tokens_per_text() const;
+  int64_t special_tokens_per_pair() const;
   // Ids of the special tokens the vocabulary has; -1 where absent.
   int32_t mask_token_id() const;
 

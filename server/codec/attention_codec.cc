@@ -64,19 +64,19 @@ void EncodeProvenance(const ModelInfo& model, v1::Provenance& provenance) {
 absl::StatusOr<AttentionInput> DecodeAttentionQuery(const v1::AttentionQuery& query) {
   switch (query.input_case()) {
     case v1::AttentionQuery::kText:
-      break;
     case v1::AttentionQuery::kTextPair:
-      return NotBuilt("query.text_pair");
+      break;
     case v1::AttentionQuery::kTokenIds:
       return NotBuilt("query.token_ids");
     case v1::AttentionQuery::kVectors:
       return NotBuilt("query.vectors");
     case v1::AttentionQuery::INPUT_NOT_SET:
-      return absl::InvalidArgumentError("query.text is not set");
+      return absl::InvalidArgumentError("neither query.text nor query.text_pair is set");
   }
   ATTUNE_RETURN_IF_ERROR(CheckBuilt(query));
   AttentionInput input;
-  input.text = query.text();
+  input.text = query.has_text_pair() ? query.text_pair().first() : query.text();
+  if (query.has_text_pair()) input.second_text = query.text_pair().second();
   ATTUNE_ASSIGN_OR_RETURN(input.policy.truncation,
                           DecodeTruncation("query.truncation", query.truncation()));
   if (query.has_max_tokens()) input.policy.max_tokens = query.max_tokens();

@@ -72,19 +72,25 @@ absl::StatusOr<EncodeInput> DecodeEncodeRequest(const v1::EncodeRequest& request
       if (request.texts().values().empty()) {
         return absl::InvalidArgumentError("texts.values is empty");
       }
+      input.kind = EncodeInput::Kind::kTexts;
       input.texts.assign(request.texts().values().begin(), request.texts().values().end());
       break;
+    case v1::EncodeRequest::kTextPairs:
+      input.kind = EncodeInput::Kind::kTextPairs;
+      for (const v1::TextPair& pair : request.text_pairs().values()) {
+        input.text_pairs.push_back({pair.first(), pair.second()});
+      }
+      break;
     case v1::EncodeRequest::kTokenIds:
+      input.kind = EncodeInput::Kind::kTokenIds;
       for (const v1::TokenIds& ids : request.token_ids().values()) {
         input.token_ids.emplace_back(ids.values());
       }
       break;
-    case v1::EncodeRequest::kTextPairs:
-      return NotBuilt("text_pairs");
     case v1::EncodeRequest::kVectors:
       return NotBuilt("vectors");
     case v1::EncodeRequest::INPUT_NOT_SET:
-      return absl::InvalidArgumentError("input is not set; it must be one of texts and token_ids");
+      return absl::InvalidArgumentError("input is not set; it must be one of texts, text_pairs and token_ids");
   }
   ATTUNE_RETURN_IF_ERROR(DecodeOptions(request.options(), input));
   return input;

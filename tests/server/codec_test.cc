@@ -33,6 +33,18 @@ TEST(EncodeCodecTest, BorrowsTextsAndKeepsTheirNuls) {
   EXPECT_EQ(input.texts[0].data(), request.texts().values(0).data());
 }
 
+TEST(EncodeCodecTest, KeepsPairsInOrderAndTheirTextsApart) {
+  const auto request = Parse<v1::EncodeRequest>(
+      "text_pairs { values { first: 'a' second: 'b' } values { second: 'c' } }");
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const EncodeInput input, DecodeEncodeRequest(request));
+  EXPECT_EQ(input.kind, EncodeInput::Kind::kTextPairs);
+  ASSERT_EQ(input.text_pairs.size(), 2u);
+  EXPECT_EQ(input.text_pairs[0].first, "a");
+  EXPECT_EQ(input.text_pairs[0].second, "b");
+  EXPECT_EQ(input.text_pairs[1].first, "");
+  EXPECT_EQ(input.text_pairs[1].second, "c");
+}
+
 TEST(EncodeCodecTest, TellsAbsentFromZero) {
   ATTUNE_ASSERT_OK_AND_ASSIGN(
       const EncodeInput absent,
@@ -49,7 +61,6 @@ TEST(EncodeCodecTest, TellsAbsentFromZero) {
 
 TEST(EncodeCodecTest, RefusesEachFieldThatIsNotBuiltByName) {
   const std::vector<std::pair<std::string, std::string>> fields = {
-      {"text_pairs { values { first: 'a' second: 'b' } }", "text_pairs"},
       {"vectors { values { rows: 1 cols: 1 values: 1 } }", "vectors"},
       {"texts { values: 'a' } options { prompt: 'p' }", "options.prompt"},
       {"texts { values: 'a' } options { prompt_name: 'p' }", "options.prompt_name"},
@@ -83,7 +94,6 @@ TEST(EncodeCodecTest, NeedsExactlyOneInput) {
 
 TEST(AttentionCodecTest, RefusesEachOptionThatIsNotBuiltByName) {
   const std::vector<std::pair<std::string, std::string>> fields = {
-      {"text_pair { first: 'a' }", "query.text_pair"},
       {"token_ids { values: 1 }", "query.token_ids"},
       {"vectors { }", "query.vectors"},
       {"text: 'a' matrix: ATTENTION_MATRIX_ROLLOUT", "query.matrix"},
@@ -108,6 +118,13 @@ TEST(AttentionCodecTest, RefusesEachOptionThatIsNotBuiltByName) {
     EXPECT_THAT(DecodeAttentionQuery(Parse<v1::AttentionQuery>(text)),
                 StatusIs(absl::StatusCode::kUnimplemented, HasSubstr(field)));
   }
+}
+
+TEST(AttentionCodecTest, APairWithABlankSecondTextIsStillAPair) {
+  const auto query = Parse<v1::AttentionQuery>("text_pair { first: 'a' }");
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const AttentionInput input, DecodeAttentionQuery(query));
+  EXPECT_EQ(input.text, "a");
+  EXPECT_EQ(input.second_text, "");
 }
 
 TEST(AttentionCodecTest, RefusesUnknownEnumNumbers) {
