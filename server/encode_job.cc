@@ -8,10 +8,12 @@
 
 namespace attune {
 
-EncodeJob::EncodeJob(std::shared_ptr<Call> call, std::vector<Encoding> encodings, VectorPlan plan,
-                     int64_t hidden, Done done)
+EncodeJob::EncodeJob(std::shared_ptr<Call> call, std::vector<Encoding> encodings,
+                     std::vector<ConstMatrixView> vectors, VectorPlan plan, int64_t hidden,
+                     Done done)
     : Job(std::move(call)),
       encodings_(std::move(encodings)),
+      vectors_(std::move(vectors)),
       plan_(std::move(plan)),
       done_(std::move(done)),
       remaining_(encodings_.size()) {
@@ -33,8 +35,12 @@ TextRows EncodeJob::rows_wanted() const {
 }
 
 void EncodeJob::AppendTo(int64_t index, Batch& batch) const {
-  const Encoding& encoding = encodings_[static_cast<size_t>(index)];
-  batch.Append(encoding.ids, encoding.type_ids);
+  const auto text = static_cast<size_t>(index);
+  if (vectors_.empty()) {
+    batch.Append(encodings_[text].ids, encodings_[text].type_ids);
+  } else {
+    batch.AppendVectors(vectors_[text]);
+  }
 }
 
 void EncodeJob::Finish(int64_t index, ConstMatrixView hidden) {

@@ -35,8 +35,10 @@ class EncodeJob final : public Job {
  public:
   using Done = std::function<void(absl::StatusOr<EncodeReply>)>;
 
-  EncodeJob(std::shared_ptr<Call> call, std::vector<Encoding> encodings, VectorPlan plan,
-            int64_t hidden, Done done);
+  // `vectors`, if not empty, are what each text is made of instead of its encoding's ids: borrowed
+  // until the answer, [encoding.size(), hidden] each.
+  EncodeJob(std::shared_ptr<Call> call, std::vector<Encoding> encodings,
+            std::vector<ConstMatrixView> vectors, VectorPlan plan, int64_t hidden, Done done);
 
   bool runs_alone() const override { return false; }
   TextRows rows_wanted() const override;
@@ -53,6 +55,7 @@ class EncodeJob final : public Job {
   void ItemDone(absl::Status status);
 
   const std::vector<Encoding> encodings_;
+  const std::vector<ConstMatrixView> vectors_;
   const VectorPlan plan_;
   const Done done_;
   // Each vector is written by the one thread that finishes its text.

@@ -1,6 +1,7 @@
 #include "server/request_pipeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -80,6 +81,8 @@ absl::Status CheckEncodeSizes(const EncodeInput& input, const ServerOptions& opt
       return CheckTextPairs(kEncodePairFields, input.text_pairs, options);
     case EncodeInput::Kind::kTokenIds:
       return CheckItemCount("token_ids.values", input.token_ids.size(), options);
+    case EncodeInput::Kind::kVectors:
+      return CheckItemCount("vectors.values", input.vectors.size(), options);
   }
   return absl::InternalError("no kind of input");
 }
@@ -118,6 +121,40 @@ absl::StatusOr<std::vector<Encoding>> TakeTokenIds(const EncodeInput& input,
       }
     }
     encodings[i].ids.assign(ids.begin(), ids.end());
+    encodings[i].original_tokens = encodings[i].size();
+  }
+  return encodings;
+}
+
+absl::Status CheckVectors(absl::string_view name, ConstMatrixView vectors, const ModelInfo& model) {
+  if (vectors.rows == 0) return absl::InvalidArgumentError(absl::StrCat(name, " is empty"));
+  if (vectors.rows > model.max_tokens) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has ", vectors.rows, " rows; the limit is ", model.max_tokens));
+  }
+  if (vectors.cols != model.config.hidden) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has ", vectors.cols, " cols; the model takes ", model.config.hidden));
+  }
+  for (int64_t row = 0; row < vectors.rows; ++row) {
+    for (int64_t col = 0; col < vectors.cols; ++col) {
+      if (std::isfinite(vectors.at(row, col))) continue;
+      return absl::InvalidArgumentError(absl::StrCat(name, ".values[", row * vectors.cols + col,
+                                                     "] is ", vectors.at(row, col),
+                                                     "; it must be finite"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What stands for each matrix of vectors on its way: as many ids, which nobody looks up.
+absl::StatusOr<std::vector<Encoding>> TakeVectors(const EncodeInput& input,
+                                                  const ModelInfo& model) {
+  std::vector<Encoding> encodings(input.vectors.size());
+  for (size_t i = 0; i < input.vectors.size(); ++i) {
+    ATTUNE_RETURN_IF_ERROR(
+        CheckVectors(absl::StrCat("vectors.values[", i, "]"), input.vectors[i], model));
+    encodings[i].ids.resize(static_cast<size_t>(input.vectors[i].rows));
     encodings[i].original_tokens = encodings[i].size();
   }
   return encodings;
@@ -172,6 +209,8 @@ absl::StatusOr<std::vector<Encoding>> RequestPipeline::ReadInput(const EncodeInp
     }
     case EncodeInput::Kind::kTokenIds:
       return TakeTokenIds(input, model_info_);
+    case EncodeInput::Kind::kVectors:
+      return TakeVectors(input, model_info_);
   }
   return absl::InternalError("no kind of input");
 }
@@ -219,7 +258,8 @@ void RequestPipeline::Encode(EncodeInput input, std::shared_ptr<Call> call,
         CheckReplyBytes(EncodeReplyBytes(*encodings, plan, hidden), options_.max_message_bytes);
     if (!fits.ok()) return done(std::move(fits));
 
-    const auto job = std::make_shared<EncodeJob>(call, *std::move(encodings), plan, hidden, done);
+    const auto job = std::make_shared<EncodeJob>(call, *std::move(encodings), input.vectors, plan,
+                                                 hidden, done);
     absl::Status queued = batcher_.Add(EncodeJob::Items(job));
     if (!queued.ok()) done(std::move(queued));
   };

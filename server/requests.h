@@ -32,11 +32,12 @@ struct TextPair {
 
 struct EncodeInput {
   // Which of the lists is the input.
-  enum class Kind { kTexts, kTextPairs, kTokenIds };
+  enum class Kind { kTexts, kTextPairs, kTokenIds, kVectors };
   Kind kind = Kind::kTexts;
   std::vector<absl::string_view> texts;
   std::vector<TextPair> text_pairs;
   std::vector<absl::Span<const uint32_t>> token_ids;
+  std::vector<ConstMatrixView> vectors;  // [seq, hidden] each
   TokenizePolicy policy;
 
   // Absent: the model's own pooling. kNone: token vectors.

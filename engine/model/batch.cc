@@ -15,7 +15,19 @@ void Batch::Append(absl::Span<const int32_t> ids, absl::Span<const int32_t> type
   row_begin.push_back(static_cast<int64_t>(token_ids.size()));
 }
 
+void Batch::AppendVectors(ConstMatrixView text) {
+  Append(std::vector<int32_t>(static_cast<size_t>(text.rows)), {});
+  vectors.resize(static_cast<size_t>(texts()));
+  vectors.back() = text;
+}
+
+ConstMatrixView Batch::VectorsOf(int64_t text) const {
+  const auto index = static_cast<size_t>(text);
+  return index < vectors.size() ? vectors[index] : ConstMatrixView();
+}
+
 void Batch::Clear() {
+  vectors.clear();
   token_ids.clear();
   type_ids.clear();
   row_begin.assign(1, 0);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "engine/tensor/matrix.h"
 
 namespace attune {
 
@@ -14,6 +15,9 @@ struct Batch {
   std::vector<int32_t> token_ids;        // [tokens]
   std::vector<int32_t> type_ids;         // [tokens]
   std::vector<int64_t> row_begin = {0};  // [texts + 1]
+  // Of texts that came as vectors, [seq, hidden] each, borrowed until the pass is over; of others
+  // no rows. Shorter than texts() when no later text has any.
+  std::vector<ConstMatrixView> vectors;
 
   int64_t texts() const { return static_cast<int64_t>(row_begin.size()) - 1; }
   int64_t tokens() const { return row_begin.back(); }
@@ -23,6 +27,11 @@ struct Batch {
 
   // Appends one text. `types` has as many elements as `ids`, or is empty for all 0.
   void Append(absl::Span<const int32_t> ids, absl::Span<const int32_t> types);
+  // Appends a text whose vectors [seq, hidden] take the place of word embeddings; its ids and types
+  // are 0.
+  void AppendVectors(ConstMatrixView text);
+  // The vectors of `text`; no rows if it came as ids.
+  ConstMatrixView VectorsOf(int64_t text) const;
   void Clear();
 };
 

@@ -285,10 +285,16 @@ absl::Status Encoder::Embed(const Batch& batch, EncoderWorkspace& workspace) con
     const int64_t begin = batch.row_begin[static_cast<size_t>(text)];
     const auto first = static_cast<size_t>(begin);
     const auto seq = static_cast<size_t>(batch.seq(text));
-    SumEmbeddings(tables, absl::MakeConstSpan(batch.token_ids).subspan(first, seq),
-                  absl::MakeConstSpan(batch.type_ids).subspan(first, seq),
-                  absl::MakeConstSpan(positions_).first(seq),
-                  workspace.hidden().Rows(begin, begin + batch.seq(text)));
+    const absl::Span<const int32_t> types = absl::MakeConstSpan(batch.type_ids).subspan(first, seq);
+    const absl::Span<const int32_t> positions = absl::MakeConstSpan(positions_).first(seq);
+    const MatrixView rows = workspace.hidden().Rows(begin, begin + batch.seq(text));
+    const ConstMatrixView vectors = batch.VectorsOf(text);
+    if (vectors.rows > 0) {
+      SumGivenEmbeddings(vectors, tables, types, positions, rows);
+    } else {
+      SumEmbeddings(tables, absl::MakeConstSpan(batch.token_ids).subspan(first, seq), types,
+                    positions, rows);
+    }
   }
   LayerNorm(NormParams(config_, embeddings_.embedding_norm), workspace.hidden());
   return absl::OkStatus();
@@ -397,6 +403,12 @@ absl::Status Encoder::CheckBatch(const Batch& batch) const {
       return absl::InvalidArgumentError(absl::StrCat("text ", text, " has ", batch.seq(text),
                                                      " tokens; the model takes 1 to ",
                                                      config_.max_positions));
+    }
+    const ConstMatrixView vectors = batch.VectorsOf(text);
+    if (vectors.rows > 0 && vectors.cols != config_.hidden) {
+      return absl::InvalidArgumentError(absl::StrCat("text ", text, " has vectors of ",
+                                                     vectors.cols, " values; the model takes ",
+                                                     config_.hidden));
     }
   }
   return absl::OkStatus();

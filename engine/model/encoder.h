@@ -135,8 +135,9 @@ class Encoder {
   // Runs the whole pass and returns the last hidden state, valid until the next use of `workspace`:
   // [batch.tokens(), hidden], or [batch.texts(), hidden] of one row a text. A row depends only on
   // the text it belongs to, bit for bit. kInvalidArgument if a token or type id is outside its
-  // table or a text is longer than the position table (checked before any work); kCancelled as
-  // above; kResourceExhausted if memory runs out in a layer; kInternal if oneDNN fails.
+  // table, a text is longer than the position table, or vectors given for it are not of `hidden`
+  // values (checked before any work); kCancelled as above; kResourceExhausted if memory runs out in
+  // a layer; kInternal if oneDNN fails.
   absl::StatusOr<ConstMatrixView> Forward(OpContext& context, const Batch& batch,
                                           EncoderWorkspace& workspace,
                                           const ForwardOptions& options) const;

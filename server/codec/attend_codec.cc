@@ -10,14 +10,9 @@ namespace attune {
 namespace {
 
 absl::StatusOr<Matrix> DecodeMatrix(absl::string_view field, const v1::Matrix& message) {
-  const uint64_t elements = uint64_t{message.rows()} * message.cols();
-  if (elements != static_cast<uint64_t>(message.values_size())) {
-    return absl::InvalidArgumentError(absl::StrCat(field, " has ", message.rows(), " rows and ",
-                                                   message.cols(), " cols, but ",
-                                                   message.values_size(), " values"));
-  }
+  ATTUNE_RETURN_IF_ERROR(DecodeMatrixView(field, message).status());
   // 0 x n is as absent as 0 x 0.
-  if (elements == 0) return Matrix();
+  if (message.values().empty()) return Matrix();
   Matrix matrix(message.rows(), message.cols());
   std::copy(message.values().begin(), message.values().end(), matrix.data());
   return matrix;

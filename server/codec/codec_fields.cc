@@ -27,6 +27,17 @@ absl::StatusOr<TruncationPolicy> DecodeTruncation(absl::string_view field, v1::T
   }
 }
 
+absl::StatusOr<ConstMatrixView> DecodeMatrixView(absl::string_view field,
+                                                 const v1::Matrix& message) {
+  // In 64 bits, since rows * cols can be 2^64 - 2^33.
+  if (uint64_t{message.rows()} * message.cols() != static_cast<uint64_t>(message.values_size())) {
+    return absl::InvalidArgumentError(absl::StrCat(field, " has ", message.rows(), " rows and ",
+                                                   message.cols(), " cols, but ",
+                                                   message.values_size(), " values"));
+  }
+  return ConstMatrixView(message.values().data(), message.rows(), message.cols());
+}
+
 void EncodeTokens(const Encoding& encoding, const Tokenizer& tokenizer,
                   google::protobuf::RepeatedPtrField<v1::Token>& tokens) {
   tokens.Reserve(static_cast<int>(encoding.size()));

@@ -22,6 +22,10 @@ absl::Status UnknownEnum(absl::string_view field, int value);
 
 absl::StatusOr<TruncationPolicy> DecodeTruncation(absl::string_view field, v1::Truncation value);
 
+// The numbers of `message`, borrowed. kInvalidArgument if they are not rows * cols.
+absl::StatusOr<ConstMatrixView> DecodeMatrixView(absl::string_view field,
+                                                 const v1::Matrix& message);
+
 // The tokens of `encoding` (made with offsets) in the form of the contract.
 void EncodeTokens(const Encoding& encoding, const Tokenizer& tokenizer,
                   google::protobuf::RepeatedPtrField<v1::Token>& tokens);

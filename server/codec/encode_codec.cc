@@ -1,5 +1,6 @@
 #include "server/codec/encode_codec.h"
 
+#include "absl/strings/str_cat.h"
 #include "engine/base/status_macros.h"
 #include "server/codec/codec_fields.h"
 
@@ -88,9 +89,16 @@ absl::StatusOr<EncodeInput> DecodeEncodeRequest(const v1::EncodeRequest& request
       }
       break;
     case v1::EncodeRequest::kVectors:
-      return NotBuilt("vectors");
+      input.kind = EncodeInput::Kind::kVectors;
+      for (const v1::Matrix& matrix : request.vectors().values()) {
+        ATTUNE_ASSIGN_OR_RETURN(
+            const ConstMatrixView vectors,
+            DecodeMatrixView(absl::StrCat("vectors.values[", input.vectors.size(), "]"), matrix));
+        input.vectors.push_back(vectors);
+      }
+      break;
     case v1::EncodeRequest::INPUT_NOT_SET:
-      return absl::InvalidArgumentError("input is not set; it must be one of texts, text_pairs and token_ids");
+      return absl::InvalidArgumentError("input is not set; it must be one of texts, text_pairs, token_ids and vectors");
   }
   ATTUNE_RETURN_IF_ERROR(DecodeOptions(request.options(), input));
   return input;

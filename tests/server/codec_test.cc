@@ -45,6 +45,19 @@ TEST(EncodeCodecTest, KeepsPairsInOrderAndTheirTextsApart) {
   EXPECT_EQ(input.text_pairs[1].second, "c");
 }
 
+TEST(EncodeCodecTest, BorrowsVectorsAndChecksThatTheyFillTheirShape) {
+  auto request = Parse<v1::EncodeRequest>(
+      "vectors { values { rows: 1 cols: 2 values: [1, 2] } values { rows: 2 cols: 2 values: [3] } }");
+  EXPECT_THAT(DecodeEncodeRequest(request),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("vectors.values[1] has 2 rows and 2 cols, but 1 values")));
+  request.mutable_vectors()->mutable_values()->RemoveLast();
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const EncodeInput input, DecodeEncodeRequest(request));
+  ASSERT_EQ(input.vectors.size(), 1u);
+  EXPECT_EQ(input.vectors[0].data, request.vectors().values(0).values().data());
+  EXPECT_EQ(input.vectors[0].cols, 2);
+}
+
 TEST(EncodeCodecTest, TellsAbsentFromZero) {
   ATTUNE_ASSERT_OK_AND_ASSIGN(
       const EncodeInput absent,
@@ -61,7 +74,6 @@ TEST(EncodeCodecTest, TellsAbsentFromZero) {
 
 TEST(EncodeCodecTest, RefusesEachFieldThatIsNotBuiltByName) {
   const std::vector<std::pair<std::string, std::string>> fields = {
-      {"vectors { values { rows: 1 cols: 1 values: 1 } }", "vectors"},
       {"texts { values: 'a' } options { prompt: 'p' }", "options.prompt"},
       {"texts { values: 'a' } options { prompt_name: 'p' }", "options.prompt_name"},
       {"texts { values: 'a' } options { dimensions: 8 }", "options.dimensions"},

@@ -33,14 +33,32 @@ TEST(BatchTest, AnEmptyTextTakesAPlaceAndNoRow) {
   EXPECT_EQ(batch.seq(1), 1);
 }
 
+TEST(BatchTest, TextsOfVectorsStandBesideTextsOfIds) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  Batch batch;
+  batch.Append({7}, {1});
+  batch.AppendVectors({values.data(), 3, 2});
+  batch.Append({8, 9}, {});
+  EXPECT_EQ(batch.tokens(), 6);
+  EXPECT_EQ(batch.seq(1), 3);
+  EXPECT_THAT(batch.token_ids, ElementsAre(7, 0, 0, 0, 8, 9));
+  EXPECT_THAT(batch.type_ids, ElementsAre(1, 0, 0, 0, 0, 0));
+  EXPECT_EQ(batch.VectorsOf(0).rows, 0);
+  EXPECT_EQ(batch.VectorsOf(1).data, values.data());
+  EXPECT_EQ(batch.VectorsOf(2).rows, 0);
+}
+
 TEST(BatchTest, ClearingMakesItLikeNew) {
   Batch batch;
+  const std::vector<float> values = {1, 2};
+  batch.AppendVectors({values.data(), 1, 2});
   batch.Append({2, 3}, {});
   batch.Clear();
   EXPECT_EQ(batch.texts(), 0);
   EXPECT_EQ(batch.tokens(), 0);
   EXPECT_THAT(batch.token_ids, IsEmpty());
   EXPECT_THAT(batch.type_ids, IsEmpty());
+  EXPECT_THAT(batch.vectors, IsEmpty());
 }
 
 TEST(BatchDeathTest, RefusesTypesOfAnotherLengthThanTheIds) {

@@ -31,5 +31,20 @@ TEST(EmbeddingTest, SumsWordTypeAndPositionInThatOrder) {
   }
 }
 
+TEST(EmbeddingTest, GivenWordVectorsAreSummedLikeThoseLookedUp) {
+  constexpr int64_t kHidden = 37;
+  const Matrix words = RandomMatrix(50, kHidden, 1.0f, 1);
+  const Matrix types = RandomMatrix(2, kHidden, 1.0f, 2);
+  const Matrix positions = RandomMatrix(10, kHidden, 1.0f, 3);
+  const EmbeddingTables tables = {words.view(), types.view(), positions.view()};
+  const std::vector<int32_t> type_ids = {0, 1, 1};
+  const std::vector<int32_t> position_ids = {0, 1, 2};
+  Matrix looked_up(3, kHidden);
+  SumEmbeddings(tables, {20, 21, 22}, type_ids, position_ids, looked_up.view());
+  Matrix given(3, kHidden);
+  SumGivenEmbeddings(words.view().Rows(20, 23), tables, type_ids, position_ids, given.view());
+  EXPECT_THAT(given.view(), testing::SameBits(looked_up.view()));
+}
+
 }  // namespace
 }  // namespace attune
