@@ -49,7 +49,7 @@ void EncodeJob::Finish(int64_t index, ConstMatrixView hidden) {
   vector.tokens = encoding.size();
   vector.truncated = encoding.truncated;
   absl::Status status = MakeVector(hidden, vector.values);
-  if (!status.ok()) {
+  if (!status.ok() && encodings_.size() > 1) {
     status = absl::Status(status.code(), absl::StrCat("item ", index, ": ", status.message()));
   }
   ItemDone(std::move(status));

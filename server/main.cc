@@ -70,7 +70,12 @@ class Flags {
         "Most tokens that wait for a worker; 0: what the largest request needs");
     AddBytes("max-pending-bytes", options_.max_pending_bytes,
              "Most text that waits to be tokenised");
-    AddDuration("max-deadline", options_.max_deadline, "Longest time a request may take");
+    AddDuration("max-deadline", options_.max_deadline,
+                "Longest time a request, or an item of a stream, may take");
+    Add("max-parallel-per-stream", options_.max_parallel_per_stream,
+        "Most items of one StreamEncode under way at a time");
+    AddDuration("stream-stall-timeout", options_.stream_stall_timeout,
+                "Cancel a stream whose client takes no answer for this long");
     AddBytes("max-attention-reply", options_.max_attention_reply_bytes,
              "Largest attention map a request may ask for");
     AddBytes("attention-budget", options_.attention_budget_bytes,

@@ -24,6 +24,7 @@ constexpr int64_t kDefaultAttentionReplyBytes = int64_t{4} << 20;
 
 constexpr TextFields kEncodeFields{"texts.values", true, "options.max_tokens"};
 constexpr TextFields kEncodePairFields{"text_pairs.values", true, "options.max_tokens"};
+constexpr TextFields kStreamFields{"text", false, "options.max_tokens"};
 constexpr TextFields kAttentionFields{"query.text", false, "query.max_tokens"};
 constexpr TextFields kAttentionPairFields{"query.text_pair", false, "query.max_tokens"};
 constexpr TextFields kTokenizeFields{"texts.values", true, "max_tokens"};
@@ -73,12 +74,13 @@ absl::Status CheckDimension(const EncodeInput& input, int64_t dimension, const M
 }
 
 // Whether the input is within the limits that a glance at its sizes can tell.
-absl::Status CheckEncodeSizes(const EncodeInput& input, const ServerOptions& options) {
+absl::Status CheckEncodeSizes(const TextFields& fields, const EncodeInput& input,
+                              const ServerOptions& options) {
   switch (input.kind) {
     case EncodeInput::Kind::kTexts:
-      return CheckTexts(kEncodeFields, input.texts, options);
+      return CheckTexts(fields, input.texts, options);
     case EncodeInput::Kind::kTextPairs:
-      return CheckTextPairs(kEncodePairFields, input.text_pairs, options);
+      return CheckTextPairs(fields, input.text_pairs, options);
     case EncodeInput::Kind::kTokenIds:
       return CheckItemCount("token_ids.values", input.token_ids.size(), options);
     case EncodeInput::Kind::kVectors:
@@ -194,16 +196,17 @@ absl::Status RequestPipeline::RunByTextSize(int64_t text_bytes, std::function<vo
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Encoding>> RequestPipeline::ReadInput(const EncodeInput& input,
+absl::StatusOr<std::vector<Encoding>> RequestPipeline::ReadInput(const TextFields& fields,
+                                                                 const EncodeInput& input,
                                                                  const Call& call) const {
   const TokenizeSettings settings{input.policy, options_.max_input_tokens};
   switch (input.kind) {
     case EncodeInput::Kind::kTexts:
-      return TokenizeTexts(kEncodeFields, input.texts, settings, engine_->tokenizer(), call);
+      return TokenizeTexts(fields, input.texts, settings, engine_->tokenizer(), call);
     case EncodeInput::Kind::kTextPairs: {
-      ATTUNE_ASSIGN_OR_RETURN(std::vector<Encoding> encodings,
-                              TokenizeTextPairs(kEncodePairFields, input.text_pairs, settings,
-                                                engine_->tokenizer(), call));
+      ATTUNE_ASSIGN_OR_RETURN(
+          std::vector<Encoding> encodings,
+          TokenizeTextPairs(fields, input.text_pairs, settings, engine_->tokenizer(), call));
       ATTUNE_RETURN_IF_ERROR(CheckTypes("text_pairs", encodings, model_info_.config));
       return encodings;
     }
@@ -244,15 +247,43 @@ absl::StatusOr<Encoding> RequestPipeline::ReadAttentionText(const AttentionInput
 
 void RequestPipeline::Encode(EncodeInput input, std::shared_ptr<Call> call,
                              Done<EncodeReply> done) {
+  const bool pairs = input.kind == EncodeInput::Kind::kTextPairs;
+  EncodeAs(pairs ? kEncodePairFields : kEncodeFields, std::move(input), std::move(call),
+           std::move(done));
+}
+
+void RequestPipeline::EncodeStreamItem(EncodeInput input, std::shared_ptr<Call> call,
+                                       Done<EncodeReply> done) {
+  EncodeAs(kStreamFields, std::move(input), std::move(call), std::move(done));
+}
+
+absl::Status RequestPipeline::CheckStreamOptions(const EncodeInput& options) const {
+  const int64_t dimension = MakePlan(options, *engine_).dimension(model_info_.config.hidden);
+  ATTUNE_RETURN_IF_ERROR(CheckDimension(options, dimension, model_info_));
+  return CheckTokenLimit(kStreamFields, {options.policy, options_.max_input_tokens},
+                         engine_->tokenizer());
+}
+
+int64_t RequestPipeline::MostReplyBytes(const EncodeInput& options, int64_t text_bytes) const {
+  const VectorPlan plan = MakePlan(options, *engine_);
+  // A token stands for a byte of text or more, apart from the special ones.
+  const int64_t most_tokens = std::min(options_.max_input_tokens,
+                                       text_bytes + engine_->tokenizer().special_tokens_per_text());
+  const int64_t vectors = plan.pooling.has_value() ? 1 : most_tokens;
+  return vectors * plan.dimension(model_info_.config.hidden) * int64_t{sizeof(float)};
+}
+
+void RequestPipeline::EncodeAs(const TextFields& fields, EncodeInput input,
+                               std::shared_ptr<Call> call, Done<EncodeReply> done) {
   const VectorPlan plan = MakePlan(input, *engine_);
   const int64_t hidden = model_info_.config.hidden;
-  absl::Status valid = CheckEncodeSizes(input, options_);
+  absl::Status valid = CheckEncodeSizes(fields, input, options_);
   if (valid.ok()) valid = CheckDimension(input, plan.dimension(hidden), model_info_);
   if (!valid.ok()) return done(std::move(valid));
 
   const int64_t text_bytes = TotalBytes(input.texts) + TotalBytes(input.text_pairs);
-  auto run = [this, input = std::move(input), call, plan, hidden, done] {
-    absl::StatusOr<std::vector<Encoding>> encodings = ReadInput(input, *call);
+  auto run = [this, fields, input = std::move(input), call, plan, hidden, done] {
+    absl::StatusOr<std::vector<Encoding>> encodings = ReadInput(fields, input, *call);
     if (!encodings.ok()) return done(encodings.status());
     absl::Status fits =
         CheckReplyBytes(EncodeReplyBytes(*encodings, plan, hidden), options_.max_message_bytes);

@@ -16,6 +16,7 @@
 #include "server/requests.h"
 #include "server/server_options.h"
 #include "server/task_queue.h"
+#include "server/text_intake.h"
 
 namespace attune {
 
@@ -32,6 +33,12 @@ class RequestPipeline {
   RequestPipeline(const ServerOptions& options, const LoadedModel& model, Batcher& batcher);
 
   void Encode(EncodeInput input, std::shared_ptr<Call> call, Done<EncodeReply> done);
+  // One item of a stream: the only text of `input`. Errors name it "text".
+  void EncodeStreamItem(EncodeInput input, std::shared_ptr<Call> call, Done<EncodeReply> done);
+  // Whether this server can give what a stream's options ask for. `options` has no text yet.
+  absl::Status CheckStreamOptions(const EncodeInput& options) const;
+  // About the most bytes that the answer to a text of `text_bytes` bytes has.
+  int64_t MostReplyBytes(const EncodeInput& options, int64_t text_bytes) const;
   void MapAttention(AttentionInput input, std::shared_ptr<Call> call, Done<AttentionReply> done);
   void Tokenize(TokenizeInput input, std::shared_ptr<Call> call, Done<TokenizeReply> done);
   void Attend(std::shared_ptr<const AttendInput> input, std::shared_ptr<Call> call,
@@ -39,8 +46,11 @@ class RequestPipeline {
   const ModelInfo& model_info() const { return model_info_; }
 
  private:
+  void EncodeAs(const TextFields& fields, EncodeInput input, std::shared_ptr<Call> call,
+                Done<EncodeReply> done);
   // The tokens of each item, as the model will read them.
-  absl::StatusOr<std::vector<Encoding>> ReadInput(const EncodeInput& input, const Call& call) const;
+  absl::StatusOr<std::vector<Encoding>> ReadInput(const TextFields& fields,
+                                                  const EncodeInput& input, const Call& call) const;
   absl::Status CheckAttentionText(const AttentionInput& input) const;
   absl::StatusOr<Encoding> ReadAttentionText(const AttentionInput& input, const Call& call) const;
 

@@ -76,7 +76,7 @@ void EnableReflection() {
 }  // namespace
 
 Server::Server(const ServerOptions& options)
-    : options_(options), cpus_(ReadCpuBudget()), encoder_service_(options.max_deadline) {
+    : options_(options), cpus_(ReadCpuBudget()), encoder_service_(options) {
   if (options_.threads == 0) options_.threads = cpus_.threads();
 }
 

@@ -57,6 +57,10 @@ absl::Status Validate(const ServerOptions& options) {
                                     int64_t{1} << 20, kMaxBytes));
   ATTUNE_RETURN_IF_ERROR(
       CheckDuration("max-deadline", options.max_deadline, absl::Milliseconds(1)));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckRange("max-parallel-per-stream", options.max_parallel_per_stream, 1, kMaxCount));
+  ATTUNE_RETURN_IF_ERROR(CheckDuration("stream-stall-timeout", options.stream_stall_timeout,
+                                       absl::Milliseconds(1)));
   ATTUNE_RETURN_IF_ERROR(CheckDuration("drain-delay", options.drain_delay, absl::ZeroDuration()));
   return CheckDuration("drain-timeout", options.drain_timeout, absl::ZeroDuration());
 }

@@ -43,7 +43,12 @@ struct ServerOptions {
   int64_t max_queue_tokens = 0;
   // Text that waits to be tokenised.
   int64_t max_pending_bytes = int64_t{32} << 20;
-  absl::Duration max_deadline = absl::Seconds(60);
+  absl::Duration max_deadline = absl::Seconds(60);  // for an item of a stream, not the stream
+
+  // Items of one StreamEncode under way at a time: read, and their answers not yet taken.
+  int64_t max_parallel_per_stream = 64;
+  // A stream whose client takes nothing for this long is cancelled.
+  absl::Duration stream_stall_timeout = absl::Seconds(30);
 
   // The largest attention map a request may ask for, and what all of them together may hold.
   int64_t max_attention_reply_bytes = int64_t{64} << 20;

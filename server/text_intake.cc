@@ -114,6 +114,11 @@ int64_t TotalBytes(absl::Span<const TextPair> pairs) {
   return bytes;
 }
 
+absl::Status CheckTokenLimit(const TextFields& fields, const TokenizeSettings& settings,
+                             const Tokenizer& tokenizer) {
+  return ResolveMaxTokens(fields, settings, tokenizer.special_tokens_per_text()).status();
+}
+
 absl::StatusOr<std::vector<Encoding>> TokenizeTexts(const TextFields& fields,
                                                     absl::Span<const absl::string_view> texts,
                                                     const TokenizeSettings& settings,

@@ -41,9 +41,7 @@ absl::Status CheckTextPairs(const TextFields& fields, absl::Span<const TextPair>
 int64_t TotalBytes(absl::Span<const absl::string_view> texts);
 int64_t TotalBytes(absl::Span<const TextPair> pairs);
 
-// Tokenises each text as `policy` says. kInvalidArgument for a limit out of range, invalid UTF-8,
-// or a text over the limit when truncation is kError; kCancelled / kDeadlineExceeded when `call`
-// ends meanwhile.
+// How texts are tokenised.
 struct TokenizeSettings {
   TokenizePolicy policy;
   // Tokens per text where the policy does not say, and the most that it may say.
@@ -51,6 +49,14 @@ struct TokenizeSettings {
   bool add_special_tokens = true;
   bool offsets = false;
 };
+
+// Whether the limit that the policy sets for single texts is one that it may set.
+absl::Status CheckTokenLimit(const TextFields& fields, const TokenizeSettings& settings,
+                             const Tokenizer& tokenizer);
+
+// Tokenises each text as `settings` say. kInvalidArgument for a limit out of range, invalid UTF-8,
+// or a text over the limit when truncation is kError; kCancelled / kDeadlineExceeded when `call`
+// ends meanwhile.
 absl::StatusOr<std::vector<Encoding>> TokenizeTexts(const TextFields& fields,
                                                     absl::Span<const absl::string_view> texts,
                                                     const TokenizeSettings& settings,

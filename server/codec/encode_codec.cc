@@ -49,7 +49,9 @@ absl::Status CheckOutputFormat(v1::OutputFormat value) {
   }
 }
 
-absl::Status DecodeOptions(const v1::EncodeOptions& options, EncodeInput& input) {
+}  // namespace
+
+absl::Status DecodeEncodeOptions(const v1::EncodeOptions& options, EncodeInput& input) {
   if (!options.prompt().empty()) return NotBuilt("options.prompt");
   if (!options.prompt_name().empty()) return NotBuilt("options.prompt_name");
   if (options.has_dimensions()) return NotBuilt("options.dimensions");
@@ -63,8 +65,6 @@ absl::Status DecodeOptions(const v1::EncodeOptions& options, EncodeInput& input)
   if (options.has_expected_dimension()) input.expected_dimension = options.expected_dimension();
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::StatusOr<EncodeInput> DecodeEncodeRequest(const v1::EncodeRequest& request) {
   EncodeInput input;
@@ -100,19 +100,22 @@ absl::StatusOr<EncodeInput> DecodeEncodeRequest(const v1::EncodeRequest& request
     case v1::EncodeRequest::INPUT_NOT_SET:
       return absl::InvalidArgumentError("input is not set; it must be one of texts, text_pairs, token_ids and vectors");
   }
-  ATTUNE_RETURN_IF_ERROR(DecodeOptions(request.options(), input));
+  ATTUNE_RETURN_IF_ERROR(DecodeEncodeOptions(request.options(), input));
   return input;
+}
+
+void EncodeEmbedding(const TextVector& vector, const ModelInfo& model, v1::Embedding& embedding) {
+  embedding.mutable_values()->Add(vector.values.begin(), vector.values.end());
+  embedding.set_tokens(static_cast<uint32_t>(vector.tokens));
+  embedding.set_truncated(vector.truncated);
+  embedding.set_beyond_trained_length(vector.tokens > model.trained_max_tokens);
 }
 
 void EncodeEncodeReply(const EncodeReply& reply, const ModelInfo& model,
                        v1::EncodeResponse& response) {
   response.mutable_embeddings()->Reserve(static_cast<int>(reply.vectors.size()));
   for (const TextVector& vector : reply.vectors) {
-    v1::Embedding& embedding = *response.add_embeddings();
-    embedding.mutable_values()->Add(vector.values.begin(), vector.values.end());
-    embedding.set_tokens(static_cast<uint32_t>(vector.tokens));
-    embedding.set_truncated(vector.truncated);
-    embedding.set_beyond_trained_length(vector.tokens > model.trained_max_tokens);
+    EncodeEmbedding(vector, model, *response.add_embeddings());
   }
   response.set_dimension(static_cast<uint32_t>(reply.dimension));
   response.set_model(model.name);

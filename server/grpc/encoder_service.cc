@@ -37,7 +37,8 @@ class EndedStream final : public Reactor {
 
 }  // namespace
 
-EncoderService::EncoderService(absl::Duration max_deadline) : max_deadline_(max_deadline) {
+EncoderService::EncoderService(const ServerOptions& options)
+    : options_(options), streams_(options.stream_stall_timeout) {
   HandOver(this);
 }
 
@@ -48,8 +49,12 @@ void EncoderService::Serve(RequestPipeline* pipeline, const Tokenizer* tokenizer
 }
 
 void EncoderService::Refuse(absl::Status reason) {
-  MutexLock lock(mu_);
-  refusal_ = std::move(reason);
+  {
+    MutexLock lock(mu_);
+    refusal_ = reason;
+  }
+  // A stream that is not among them sees the refusal when it opens.
+  streams_.EndAll(reason);
 }
 
 bool EncoderService::WaitIdle(absl::Duration timeout) {
@@ -72,7 +77,8 @@ UnaryCall* EncoderService::NewCall(const grpc::CallbackServerContext& context) {
   TakeOver(this);
   const absl::Time now = absl::Now();
   // "No deadline" arrives as one centuries away.
-  const absl::Time deadline = std::min(absl::FromChrono(context.deadline()), now + max_deadline_);
+  const absl::Time deadline =
+      std::min(absl::FromChrono(context.deadline()), now + options_.max_deadline);
   {
     MutexLock lock(mu_);
     ++calls_;
@@ -183,10 +189,33 @@ grpc::ServerUnaryReactor* EncoderService::ExplainSimilarity(
   });
 }
 
+StreamEncodeCall::Options EncoderService::StreamOptions(
+    const grpc::CallbackServerContext& context) {
+  StreamEncodeCall::Options options;
+  options.max_items = options_.max_parallel_per_stream;
+  options.max_bytes = options_.max_message_bytes;
+  options.deadline = absl::FromChrono(context.deadline());
+  options.max_item_time = options_.max_deadline;
+  options.on_done = [this](OpenStream& stream) {
+    streams_.Remove(stream);
+    CallEnded();
+  };
+  return options;
+}
+
 grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>*
-EncoderService::StreamEncode(grpc::CallbackServerContext* /*context*/) {
+EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
   using Reactor = grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>;
-  return new EndedStream<Reactor>(RpcNotBuilt("StreamEncode"));
+  TakeOver(this);
+  // Held until the stream is among the open ones, so that Refuse misses none.
+  MutexLock lock(mu_);
+  last_arrival_ = absl::Now();
+  if (!refusal_.ok()) return new EndedStream<Reactor>(ToGrpcStatus(refusal_));
+  ++calls_;
+  const std::shared_ptr<StreamEncodeCall> stream =
+      StreamEncodeCall::Start(*context, *backend_.pipeline, StreamOptions(*context));
+  streams_.Add(*stream);
+  return stream.get();
 }
 
 grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* EncoderService::StreamAttentionMap(

@@ -8,7 +8,10 @@
 #include "absl/time/time.h"
 #include "attune/v1/attune.grpc.pb.h"
 #include "engine/base/mutex.h"
+#include "server/grpc/open_streams.h"
+#include "server/grpc/stream_encode_call.h"
 #include "server/request_pipeline.h"
+#include "server/server_options.h"
 
 namespace attune {
 
@@ -18,15 +21,16 @@ class UnaryCall;
 // pipeline and returns; it never waits. Thread-safe.
 class EncoderService final : public v1::EncoderService::CallbackService {
  public:
-  // `max_deadline` bounds calls whose client set a later deadline, or none.
-  explicit EncoderService(absl::Duration max_deadline);
+  // Of `options` it needs what concerns calls: deadlines and streams.
+  explicit EncoderService(const ServerOptions& options);
 
   // Until Serve, and again after Refuse, calls end with kUnavailable. `pipeline` and `tokenizer`
-  // are borrowed and outlive the last call.
+  // are borrowed and outlive the last call. Refuse also ends the streams that are open, once what
+  // they have taken in has been answered.
   void Serve(RequestPipeline* pipeline, const Tokenizer* tokenizer);
   void Refuse(absl::Status reason);
 
-  // Waits until no call is running; false if `timeout` passed first.
+  // Waits until no call, unary or stream, is running; false if `timeout` passed first.
   bool WaitIdle(absl::Duration timeout);
 
   // When the newest call arrived, served or refused.
@@ -47,13 +51,13 @@ class EncoderService final : public v1::EncoderService::CallbackService {
   grpc::ServerUnaryReactor* GetModel(grpc::CallbackServerContext* context,
                                      const v1::GetModelRequest* request,
                                      v1::GetModelResponse* response) override;
+  grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>* StreamEncode(
+      grpc::CallbackServerContext* context) override;
 
   // Not built yet: UNIMPLEMENTED, saying so.
   grpc::ServerUnaryReactor* ExplainSimilarity(grpc::CallbackServerContext* context,
                                               const v1::ExplainSimilarityRequest* request,
                                               v1::ExplainSimilarityResponse* response) override;
-  grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>* StreamEncode(
-      grpc::CallbackServerContext* context) override;
   grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* StreamAttentionMap(
       grpc::CallbackServerContext* context, const v1::StreamAttentionMapRequest* request) override;
   grpc::ServerReadReactor<v1::HeadStatisticsRequest>* HeadStatistics(
@@ -75,7 +79,10 @@ class EncoderService final : public v1::EncoderService::CallbackService {
   absl::StatusOr<Backend> GetBackend();
   void CallEnded();
 
-  const absl::Duration max_deadline_;
+  StreamEncodeCall::Options StreamOptions(const grpc::CallbackServerContext& context);
+
+  const ServerOptions options_;
+  OpenStreams streams_;
 
   Mutex mu_;
   CondVar idle_;

@@ -34,6 +34,18 @@ TEST(ServerOptionsTest, NamesTheFlagTheValueAndTheRange) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--drain-timeout is -1s")));
 }
 
+TEST(ServerOptionsTest, StreamsNeedRoomForAnItemAndTimeToReadIt) {
+  ServerOptions options = Valid();
+  options.max_parallel_per_stream = 0;
+  EXPECT_THAT(Validate(options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--max-parallel-per-stream is 0; it must be from 1")));
+  options = Valid();
+  options.stream_stall_timeout = absl::ZeroDuration();
+  EXPECT_THAT(Validate(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("--stream-stall-timeout is 0; it must be")));
+}
+
 TEST(ServerOptionsTest, TakesEachPrecisionAndKernelsByNameAndNoOther) {
   ServerOptions options = Valid();
   for (const char* precision : {"f32", "bf16", "int8", "auto"}) {
