@@ -26,8 +26,9 @@ COPY --from=test /out/bin/ /usr/local/bin/
 USER 65532:65532
 # Model folders are mounted below /models, read-only.
 ENV ATTUNE_MODEL=/models/all-MiniLM-L6-v2 \
-    ATTUNE_GRPC_ADDRESS=0.0.0.0:50051
-EXPOSE 50051
+    ATTUNE_GRPC_ADDRESS=0.0.0.0:50051 \
+    ATTUNE_HTTP_ADDRESS=0.0.0.0:8080
+EXPOSE 50051 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["attune", "health"]
 ENTRYPOINT ["attune-server"]

@@ -9,7 +9,8 @@ Usage: deploy/install-packages.sh GROUP...
 Installs the Debian 12 or 13 packages of each GROUP, as root or through sudo:
   build     compile the server and the client
   fetch     download the default model
-  test      build and run the tests
+  test      build and run the tests, all but those of the dashboard
+  browser   run the tests of the dashboard
   ci        what .ci/run needs on top: clang, its tools, shellcheck
   runtime   what a binary built elsewhere needs to run (used by the container image)
 Options:
@@ -24,18 +25,23 @@ packages() {
     build)
       printf '%s\n' g++ cmake ninja-build pkgconf \
         libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler libabsl-dev \
-        libhwy-dev nlohmann-json3-dev libcli11-dev libssl-dev \
+        libhwy-dev nlohmann-json3-dev libcli11-dev libssl-dev libcpp-httplib-dev \
         libdnnl-dev ocl-icd-opencl-dev  # oneDNN's CMake file asks for OpenCL; libdnnl-dev does not
       ;;
     fetch) printf '%s\n' python3 python3-venv ca-certificates ;;
     test) printf '%s\n' libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv ;;
+    browser) printf '%s\n' python3 chromium chromium-driver fonts-dejavu-core ;;
     ci) printf '%s\n' clang clang-format clang-tidy clang-tools llvm shellcheck ;;
     runtime)
       # Library packages carry their ABI in the name, so they differ between releases.
       case "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" in
-        bookworm) printf '%s\n' libgrpc++1.51 libprotobuf32 libdnnl2 libhwy1 libssl3 ;;
+        bookworm)
+          printf '%s\n' libgrpc++1.51 libprotobuf32 libdnnl2 libhwy1 libssl3 \
+            libcpp-httplib0.11
+          ;;
         trixie)
-          printf '%s\n' libgrpc++1.51t64 libprotobuf32t64 libdnnl3.6 libhwy1t64 libssl3t64
+          printf '%s\n' libgrpc++1.51t64 libprotobuf32t64 libdnnl3.6 libhwy1t64 libssl3t64 \
+            libcpp-httplib0.18
           ;;
         *) return 1 ;;
       esac

@@ -5,12 +5,16 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: deploy/up.sh [--model DIR] [--address HOST:PORT] [--once] [-- SERVER_FLAG...]
+Usage: deploy/up.sh [--model DIR] [--address HOST:PORT] [--http-address HOST:PORT|off] [--once]
+                    [-- SERVER_FLAG...]
 Installs the Debian packages (as root or through sudo), builds attune, downloads the default model
 into ${XDG_CACHE_HOME:-~/.cache}/attune, starts the server, shows a first Encode and a first
 AttentionMap, and serves until Ctrl-C.
   --model DIR          serve this Hugging Face model folder; nothing is downloaded
   --address HOST:PORT  where to listen (default: 127.0.0.1:50051)
+  --http-address HOST:PORT
+                       where to serve the dashboard and JSON, or off (default: 127.0.0.1:8080, and
+                       off with --once)
   --once               stop the server after the samples and exit
   -- SERVER_FLAG...    passed to attune-server; see build/release/server/attune-server --help
   --help               print this text
@@ -25,6 +29,7 @@ die() {
 
 default_address=127.0.0.1:50051
 address=$default_address
+http_address=
 model=
 once=false
 while (($# > 0)); do
@@ -33,13 +38,13 @@ while (($# > 0)); do
       usage
       exit 0
       ;;
-    --model | --address)
+    --model | --address | --http-address)
       (($# > 1)) || die "$1 needs a value"
-      if [[ $1 == --model ]]; then
-        model=$(realpath -e -- "$2") || die "--model $2: no such folder"
-      else
-        address=$2
-      fi
+      case "$1" in
+        --model) model=$(realpath -e -- "$2") || die "--model $2: no such folder" ;;
+        --address) address=$2 ;;
+        --http-address) http_address=$2 ;;
+      esac
       shift
       ;;
     --once) once=true ;;
@@ -55,6 +60,10 @@ while (($# > 0)); do
   shift
 done
 server_flags=("$@")
+if [[ -z $http_address ]]; then
+  http_address=127.0.0.1:8080
+  if "$once"; then http_address=off; fi
+fi
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 attune=build/release/client/attune
@@ -119,8 +128,8 @@ fi
 # With job control the server gets a process group of its own. Ctrl-C then reaches this script
 # alone, which passes it on once: a second signal would end the drain.
 set -m
-build/release/server/attune-server --grpc-address "$address" --model "$model" --drain-delay 0s \
-  "${server_flags[@]}" &
+build/release/server/attune-server --grpc-address "$address" --http-address "$http_address" \
+  --model "$model" --drain-delay 0s "${server_flags[@]}" &
 server=$!
 set +m
 trap 'stop_server; wait "$server"' EXIT
@@ -143,6 +152,9 @@ if "$once"; then
   stop_server
 else
   say "Serving at $address; Ctrl-C stops. More calls: $attune --help"
+  if [[ $http_address != off ]]; then
+    say "See what attention does, in a browser: http://$http_address/"
+  fi
 fi
 trap - EXIT
 # A signal interrupts `wait`, and is passed on; the next `wait` gets the server's own status.

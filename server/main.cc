@@ -28,7 +28,7 @@ namespace {
 
 constexpr char kDescription[] =
     "Turns text into vectors with a transformer encoder on CPUs, and shows what attention did.\n"
-    "Serves attune.v1.EncoderService, gRPC health and reflection.\n"
+    "Serves attune.v1.EncoderService over gRPC and as JSON over HTTP, health and reflection.\n"
     "\n"
     "  attune-server --model ~/.cache/attune/all-MiniLM-L6-v2\n"
     "  attune health && attune encode \"Hello, world.\"\n"
@@ -48,6 +48,7 @@ class Flags {
     app_.get_formatter()->column_width(34);
 
     Add("grpc-address", options_.grpc_address, "Where to listen, HOST:PORT; port 0: any free one");
+    Add("http-address", options_.http_address, "Where to serve the API as JSON, HOST:PORT, or off");
     Add("model", options_.model, "Model folder (Hugging Face or sentence-transformers layout)");
     Add("precision", options_.precision,
         "Type of the matrix products: f32, bf16, int8, or auto: bf16 where it is faster, else f32");
@@ -81,6 +82,10 @@ class Flags {
     AddBytes("attention-budget", options_.attention_budget_bytes,
              "What all attention maps in progress may hold");
     AddBytes("grpc-memory-quota", options_.grpc_memory_quota_bytes, "gRPC's transport buffers");
+    Add("http-threads", options_.http_threads,
+        "HTTP connections served at once, each by a thread that decodes, waits and encodes");
+    AddDuration("http-io-timeout", options_.http_io_timeout,
+                "For an HTTP request to arrive, and for a reply that makes no progress");
     Add("reflection", options_.reflection, "Serve gRPC reflection: true or false");
     AddDuration("drain-delay", options_.drain_delay,
                 "After SIGTERM, go on serving for this long while traffic moves away");

@@ -95,9 +95,9 @@ absl::Status CheckTypes(absl::string_view field, const std::vector<Encoding>& en
   for (const Encoding& encoding : encodings) {
     const auto largest = std::max_element(encoding.type_ids.begin(), encoding.type_ids.end());
     if (largest == encoding.type_ids.end() || *largest < config.type_vocab) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat(field, " needs token type ", *largest, "; this model has types up to ",
-                     config.type_vocab - 1));
+    return absl::FailedPreconditionError(absl::StrCat(field, " needs token type ", *largest,
+                                                      "; this model has types up to ",
+                                                      config.type_vocab - 1));
   }
   return absl::OkStatus();
 }
@@ -135,8 +135,8 @@ absl::Status CheckVectors(absl::string_view name, ConstMatrixView vectors, const
         absl::StrCat(name, " has ", vectors.rows, " rows; the limit is ", model.max_tokens));
   }
   if (vectors.cols != model.config.hidden) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " has ", vectors.cols, " cols; the model takes ", model.config.hidden));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has ", vectors.cols, " cols; the model takes ", model.config.hidden));
   }
   for (int64_t row = 0; row < vectors.rows; ++row) {
     for (int64_t col = 0; col < vectors.cols; ++col) {
@@ -234,9 +234,9 @@ absl::StatusOr<Encoding> RequestPipeline::ReadAttentionText(const AttentionInput
   std::vector<Encoding> encodings;
   if (input.second_text.has_value()) {
     const TextPair pair{input.text, *input.second_text};
-    ATTUNE_ASSIGN_OR_RETURN(encodings,
-                            TokenizeTextPairs(kAttentionPairFields, absl::MakeConstSpan(&pair, 1),
-                                              settings, tokenizer, call));
+    ATTUNE_ASSIGN_OR_RETURN(
+        encodings, TokenizeTextPairs(kAttentionPairFields, absl::MakeConstSpan(&pair, 1), settings,
+                                     tokenizer, call));
     ATTUNE_RETURN_IF_ERROR(CheckTypes("query.text_pair", encodings, model_info_.config));
   } else {
     ATTUNE_ASSIGN_OR_RETURN(
@@ -289,8 +289,8 @@ void RequestPipeline::EncodeAs(const TextFields& fields, EncodeInput input,
         CheckReplyBytes(EncodeReplyBytes(*encodings, plan, hidden), options_.max_message_bytes);
     if (!fits.ok()) return done(std::move(fits));
 
-    const auto job = std::make_shared<EncodeJob>(call, *std::move(encodings), input.vectors, plan,
-                                                 hidden, done);
+    const auto job =
+        std::make_shared<EncodeJob>(call, *std::move(encodings), input.vectors, plan, hidden, done);
     absl::Status queued = batcher_.Add(EncodeJob::Items(job));
     if (!queued.ok()) done(std::move(queued));
   };

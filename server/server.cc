@@ -67,6 +67,13 @@ bool IsLoopback(absl::string_view address) {
          absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "unix:");
 }
 
+void WarnIfOpenToTheNetwork(const std::string& address) {
+  if (IsLoopback(address)) return;
+  Log(LogLevel::kWarning, "open_to_the_network",
+      "anyone who reaches this address is served, unencrypted; keep it inside a trusted network",
+      {{"address", address}});
+}
+
 // The plugin is for the whole process: once, and before any builder.
 void EnableReflection() {
   static std::once_flag once;
@@ -76,18 +83,19 @@ void EnableReflection() {
 }  // namespace
 
 Server::Server(const ServerOptions& options)
-    : options_(options), cpus_(ReadCpuBudget()), encoder_service_(options) {
+    : options_(options), cpus_(ReadCpuBudget()), encoder_service_(gate_, options) {
   if (options_.threads == 0) options_.threads = cpus_.threads();
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Bind(const ServerOptions& options) {
   ATTUNE_RETURN_IF_ERROR(Validate(options));
   std::unique_ptr<Server> server(new Server(options));
-  ATTUNE_RETURN_IF_ERROR(server->OpenPort());
+  ATTUNE_RETURN_IF_ERROR(server->OpenGrpcPort());
+  ATTUNE_RETURN_IF_ERROR(server->OpenHttpPort());
   return server;
 }
 
-absl::Status Server::OpenPort() {
+absl::Status Server::OpenGrpcPort() {
   if (options_.reflection) EnableReflection();
   grpc::ServerBuilder builder;
   SetTransportLimits(options_, builder);
@@ -102,12 +110,27 @@ absl::Status Server::OpenPort() {
   }
   Log(LogLevel::kInfo, "listening", "the port is open; requests wait for the model",
       {{"grpc_address", options_.grpc_address}, {"port", port_}});
-  if (!IsLoopback(options_.grpc_address)) {
-    Log(LogLevel::kWarning, "open_to_the_network",
-        "anyone who reaches this address is served, unencrypted; keep it inside a trusted network",
-        {{"grpc_address", options_.grpc_address}});
-  }
+  WarnIfOpenToTheNetwork(options_.grpc_address);
   return absl::OkStatus();
+}
+
+absl::Status Server::OpenHttpPort() {
+  if (options_.http_address == "off") return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<HttpServer>> started = HttpServer::Start(options_, gate_);
+  if (!started.ok()) {
+    return absl::Status(started.status().code(),
+                        absl::StrCat("--http-address: ", started.status().message()));
+  }
+  http_server_ = *std::move(started);
+  Log(LogLevel::kInfo, "listening", "the HTTP port is open; requests wait for the model",
+      {{"http_address", options_.http_address}, {"http_port", http_server_->port()}});
+  WarnIfOpenToTheNetwork(options_.http_address);
+  return absl::OkStatus();
+}
+
+void Server::SetServing(bool serving) {
+  health_service_.SetServing(serving);
+  if (http_server_ != nullptr) http_server_->SetReady(serving);
 }
 
 absl::Status Server::Load() {
@@ -131,8 +154,8 @@ absl::Status Server::Load() {
   workers.reserve_tokens = std::max(options_.max_batch_tokens, options_.max_input_tokens);
   ATTUNE_ASSIGN_OR_RETURN(workers_, WorkerPool::Start(workers, engine_, *batcher_));
 
-  encoder_service_.Serve(pipeline_.get(), &engine_->tokenizer());
-  health_service_.SetServing(true);
+  gate_.Serve({pipeline_.get(), &engine_->tokenizer()});
+  SetServing(true);
   const ModelInfo& model = pipeline_->model_info();
   Log(LogLevel::kInfo, "serving", "ready for requests",
       {{"model", model.name},
@@ -197,19 +220,22 @@ absl::Status Server::WarmUp() const {
 
 bool Server::Drain() {
   if (grpc_server_ == nullptr || std::exchange(drained_, true)) return true;
-  health_service_.SetServing(false);
+  SetServing(false);
   if (workers_ != nullptr) {
     Log(LogLevel::kInfo, "draining", "still serving while traffic moves away",
         {{"drain_delay_seconds", absl::ToDoubleSeconds(options_.drain_delay)}});
     WaitUnlessHurried(options_.drain_delay);
   }
-  encoder_service_.Refuse(absl::UnavailableError("the server is draining; try another"));
+  const absl::Status draining = absl::UnavailableError("the server is draining; try another");
+  gate_.Refuse(draining);
+  encoder_service_.EndStreams(draining);
   health_service_.EndWatches();
   const bool finished = WaitIdleUnlessHurried();
   RefuseUntilQuiet();
+  if (http_server_ != nullptr) http_server_->Stop();
   grpc_server_->Shutdown(absl::ToChronoTime(absl::Now() + kCloseGrace));
   // Cancelled calls end at the next layer boundary; their messages live until then.
-  encoder_service_.WaitIdle(kCloseGrace);
+  gate_.WaitIdle(kCloseGrace);
   Log(finished ? LogLevel::kInfo : LogLevel::kWarning, "stopped",
       finished ? "every admitted request was answered" : "requests were still running");
   return finished;
@@ -230,7 +256,7 @@ bool Server::WaitUnlessHurried(absl::Duration duration) {
 
 bool Server::WaitIdleUnlessHurried() {
   const absl::Time end = absl::Now() + options_.drain_timeout;
-  while (!encoder_service_.WaitIdle(kDrainPoll)) {
+  while (!gate_.WaitIdle(kDrainPoll)) {
     if (!WaitUnlessHurried(absl::ZeroDuration()) || absl::Now() >= end) return false;
   }
   return true;
@@ -240,7 +266,7 @@ void Server::RefuseUntilQuiet() {
   const absl::Time end = absl::Now() + kCloseGrace;
   absl::Duration left = kQuiet;
   while (left > absl::ZeroDuration() && absl::Now() < end && WaitUnlessHurried(left)) {
-    left = encoder_service_.last_arrival() + kQuiet - absl::Now();
+    left = gate_.last_arrival() + kQuiet - absl::Now();
   }
 }
 

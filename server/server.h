@@ -11,20 +11,22 @@
 #include "engine/base/mutex.h"
 #include "engine/engine.h"
 #include "server/batcher.h"
+#include "server/call_gate.h"
 #include "server/cpu_budget.h"
 #include "server/grpc/encoder_service.h"
 #include "server/grpc/health_service.h"
+#include "server/http/http_server.h"
 #include "server/request_pipeline.h"
 #include "server/server_options.h"
 #include "server/worker_pool.h"
 
 namespace attune {
 
-// The whole server: a port, the services on it, a model behind them. Bind, Load, then Drain, in
-// this order and from one thread; Hurry from any.
+// The whole server: its ports, the services on them, a model behind them. Bind, Load, then Drain,
+// in this order and from one thread; Hurry from any.
 class Server {
  public:
-  // Validates the options and opens the port: health answers from here on, everything else is
+  // Validates the options and opens the ports: health answers from here on, everything else is
   // UNAVAILABLE. Errors name the flag, or the address that is taken.
   static absl::StatusOr<std::unique_ptr<Server>> Bind(const ServerOptions& options);
 
@@ -44,13 +46,17 @@ class Server {
   ~Server();
 
   int port() const { return port_; }
+  // 0 when the HTTP port is off.
+  int http_port() const { return http_server_ == nullptr ? 0 : http_server_->port(); }
   // Forward passes and other jobs run so far.
   int64_t batches_run() const { return workers_ == nullptr ? 0 : workers_->batches_run(); }
 
  private:
   explicit Server(const ServerOptions& options);
 
-  absl::Status OpenPort();
+  absl::Status OpenGrpcPort();
+  absl::Status OpenHttpPort();
+  void SetServing(bool serving);
   absl::Status ResolveModelLimits();
   absl::Status WarmUp() const;
   // Waits for `duration`; false, and sooner, if in a hurry.
@@ -72,9 +78,11 @@ class Server {
   std::unique_ptr<Batcher> batcher_;
   std::unique_ptr<RequestPipeline> pipeline_;
   std::unique_ptr<WorkerPool> workers_;
+  CallGate gate_;
   EncoderService encoder_service_;
   HealthService health_service_;
   std::unique_ptr<grpc::Server> grpc_server_;
+  std::unique_ptr<HttpServer> http_server_;
 };
 
 }  // namespace attune

@@ -55,12 +55,15 @@ absl::Status Validate(const ServerOptions& options) {
                                     options.max_attention_reply_bytes, kMaxBytes));
   ATTUNE_RETURN_IF_ERROR(CheckRange("grpc-memory-quota", options.grpc_memory_quota_bytes,
                                     int64_t{1} << 20, kMaxBytes));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("http-threads", options.http_threads, 1, 1024));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckDuration("http-io-timeout", options.http_io_timeout, absl::Milliseconds(1)));
   ATTUNE_RETURN_IF_ERROR(
       CheckDuration("max-deadline", options.max_deadline, absl::Milliseconds(1)));
   ATTUNE_RETURN_IF_ERROR(
       CheckRange("max-parallel-per-stream", options.max_parallel_per_stream, 1, kMaxCount));
-  ATTUNE_RETURN_IF_ERROR(CheckDuration("stream-stall-timeout", options.stream_stall_timeout,
-                                       absl::Milliseconds(1)));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckDuration("stream-stall-timeout", options.stream_stall_timeout, absl::Milliseconds(1)));
   ATTUNE_RETURN_IF_ERROR(CheckDuration("drain-delay", options.drain_delay, absl::ZeroDuration()));
   return CheckDuration("drain-timeout", options.drain_timeout, absl::ZeroDuration());
 }

@@ -14,6 +14,8 @@ namespace attune {
 struct ServerOptions {
   // Where to listen. Port 0 lets the system choose one.
   std::string grpc_address = "127.0.0.1:50051";
+  // The same for the HTTP port, or "off".
+  std::string http_address = "127.0.0.1:8080";
   // The model folder.
   std::string model;
   // "f32", "bf16", "int8", or "auto": bf16 where it is faster and close to f32, else f32.
@@ -56,6 +58,11 @@ struct ServerOptions {
 
   int64_t grpc_memory_quota_bytes = int64_t{128} << 20;
   bool reflection = true;
+
+  // HTTP connections served at once; further ones wait in the kernel.
+  int http_threads = 16;
+  // For a request to arrive, and for a reply that makes no progress.
+  absl::Duration http_io_timeout = absl::Seconds(10);
 
   // After SIGTERM: how long to go on serving while traffic moves away, then how long to wait for
   // what is still running.

@@ -22,8 +22,8 @@ void SumEmbeddings(const EmbeddingTables& tables, absl::Span<const int32_t> toke
                    absl::Span<const int32_t> type_ids, absl::Span<const int32_t> position_ids,
                    MatrixView dst);
 
-// The same with `words`, [dst.rows, hidden], in place of rows looked up in tables.words: bit for bit
-// what SumEmbeddings gives for ids whose rows are these.
+// The same with `words`, [dst.rows, hidden], in place of rows looked up in tables.words: bit for
+// bit what SumEmbeddings gives for ids whose rows are these.
 void SumGivenEmbeddings(ConstMatrixView words, const EmbeddingTables& tables,
                         absl::Span<const int32_t> type_ids, absl::Span<const int32_t> position_ids,
                         MatrixView dst);

@@ -98,7 +98,8 @@ absl::StatusOr<EncodeInput> DecodeEncodeRequest(const v1::EncodeRequest& request
       }
       break;
     case v1::EncodeRequest::INPUT_NOT_SET:
-      return absl::InvalidArgumentError("input is not set; it must be one of texts, text_pairs, token_ids and vectors");
+      return absl::InvalidArgumentError(
+          "input is not set; it must be one of texts, text_pairs, token_ids and vectors");
   }
   ATTUNE_RETURN_IF_ERROR(DecodeEncodeOptions(request.options(), input));
   return input;

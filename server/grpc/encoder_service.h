@@ -1,40 +1,26 @@
 #ifndef ATTUNE_SERVER_GRPC_ENCODER_SERVICE_H_
 #define ATTUNE_SERVER_GRPC_ENCODER_SERVICE_H_
 
-#include <memory>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "attune/v1/attune.grpc.pb.h"
-#include "engine/base/mutex.h"
+#include "server/call_gate.h"
 #include "server/grpc/open_streams.h"
 #include "server/grpc/stream_encode_call.h"
-#include "server/request_pipeline.h"
 #include "server/server_options.h"
 
 namespace attune {
-
-class UnaryCall;
 
 // attune.v1.EncoderService over gRPC's callback API: each handler decodes, hands over to the
 // pipeline and returns; it never waits. Thread-safe.
 class EncoderService final : public v1::EncoderService::CallbackService {
  public:
-  // Of `options` it needs what concerns calls: deadlines and streams.
-  explicit EncoderService(const ServerOptions& options);
+  // `gate` is borrowed: it says what answers the calls, and counts them. Of `options` it needs what
+  // concerns calls: deadlines and streams.
+  EncoderService(CallGate& gate, const ServerOptions& options);
 
-  // Until Serve, and again after Refuse, calls end with kUnavailable. `pipeline` and `tokenizer`
-  // are borrowed and outlive the last call. Refuse also ends the streams that are open, once what
-  // they have taken in has been answered.
-  void Serve(RequestPipeline* pipeline, const Tokenizer* tokenizer);
-  void Refuse(absl::Status reason);
-
-  // Waits until no call, unary or stream, is running; false if `timeout` passed first.
-  bool WaitIdle(absl::Duration timeout);
-
-  // When the newest call arrived, served or refused.
-  absl::Time last_arrival();
+  // Ends the streams that are open, once what they have taken in has been answered. For when the
+  // gate has closed: it refuses those that would open later.
+  void EndStreams(const absl::Status& reason);
 
   grpc::ServerUnaryReactor* Encode(grpc::CallbackServerContext* context,
                                    const v1::EncodeRequest* request,
@@ -54,42 +40,27 @@ class EncoderService final : public v1::EncoderService::CallbackService {
   grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>* StreamEncode(
       grpc::CallbackServerContext* context) override;
 
-  // Not built yet: UNIMPLEMENTED, saying so.
   grpc::ServerUnaryReactor* ExplainSimilarity(grpc::CallbackServerContext* context,
                                               const v1::ExplainSimilarityRequest* request,
                                               v1::ExplainSimilarityResponse* response) override;
+
+  // Not built yet: UNIMPLEMENTED, saying so.
   grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* StreamAttentionMap(
       grpc::CallbackServerContext* context, const v1::StreamAttentionMapRequest* request) override;
   grpc::ServerReadReactor<v1::HeadStatisticsRequest>* HeadStatistics(
       grpc::CallbackServerContext* context, v1::HeadStatisticsResponse* response) override;
 
  private:
-  friend class UnaryCall;
-
-  struct Backend {
-    RequestPipeline* pipeline = nullptr;
-    const Tokenizer* tokenizer = nullptr;
-  };
-
-  // A call that is counted until its reactor is done. start(call, backend) decodes the request and
-  // hands it over; an error that it returns, like having no backend, is the answer.
-  template <typename Start>
-  grpc::ServerUnaryReactor* StartCall(const grpc::CallbackServerContext& context, Start start);
-  UnaryCall* NewCall(const grpc::CallbackServerContext& context);
-  absl::StatusOr<Backend> GetBackend();
-  void CallEnded();
+  // A call that is counted until its reactor is done.
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* StartCall(const grpc::CallbackServerContext& context,
+                                      const Request& request, Response& response);
 
   StreamEncodeCall::Options StreamOptions(const grpc::CallbackServerContext& context);
 
+  CallGate& gate_;
   const ServerOptions options_;
   OpenStreams streams_;
-
-  Mutex mu_;
-  CondVar idle_;
-  Backend backend_ ABSL_GUARDED_BY(mu_);
-  absl::Status refusal_ ABSL_GUARDED_BY(mu_) = absl::UnavailableError("the server is loading");
-  int64_t calls_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::Time last_arrival_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
 
 }  // namespace attune

@@ -2,12 +2,10 @@
 
 #include <string>
 
-#include "absl/strings/string_view.h"
+#include "server/status_message.h"
 
 namespace attune {
 namespace {
-
-constexpr size_t kMaxMessageBytes = 2048;
 
 constexpr bool SameCode(absl::StatusCode ours, grpc::StatusCode theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
@@ -23,14 +21,6 @@ static_assert(SameCode(absl::StatusCode::kUnimplemented, grpc::StatusCode::UNIMP
 static_assert(SameCode(absl::StatusCode::kInternal, grpc::StatusCode::INTERNAL));
 static_assert(SameCode(absl::StatusCode::kUnavailable, grpc::StatusCode::UNAVAILABLE));
 static_assert(SameCode(absl::StatusCode::kUnauthenticated, grpc::StatusCode::UNAUTHENTICATED));
-
-absl::string_view CutMessage(absl::string_view message) {
-  if (message.size() <= kMaxMessageBytes) return message;
-  size_t end = kMaxMessageBytes;
-  // 10xxxxxx continues a UTF-8 character.
-  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0u) == 0x80u) --end;
-  return message.substr(0, end);
-}
 
 }  // namespace
 

@@ -53,8 +53,8 @@ StreamEncodeCall::Work StreamEncodeCall::TakeItem(bool ok) {
   work.input = *encode_options_;
   Item& item = *work.item;
   const auto text_bytes = static_cast<int64_t>(item.request.text().size());
-  item.call = std::make_shared<Call>(
-      std::min(options_.deadline, absl::Now() + options_.max_item_time));
+  item.call =
+      std::make_shared<Call>(std::min(options_.deadline, absl::Now() + options_.max_item_time));
   item.bytes = text_bytes + pipeline_.MostReplyBytes(work.input, text_bytes);
   window_.Enter(item.bytes);
   in_pipeline_.insert(work.item);
@@ -80,8 +80,7 @@ void StreamEncodeCall::Encode(Work work) {
 
 void StreamEncodeCall::TakeAnswer(const std::shared_ptr<Item>& item,
                                   const absl::StatusOr<EncodeReply>& reply) {
-  Answer answer{EncodeStreamAnswer(item->request.id(), reply, pipeline_.model_info()),
-                item->bytes};
+  Answer answer{EncodeStreamAnswer(item->request.id(), reply, pipeline_.model_info()), item->bytes};
   MutexLock lock(mu_);
   in_pipeline_.erase(item);
   if (!abandoned_) answers_.push_back(std::move(answer));

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "server/call.h"
-#include "server/grpc/encoder_service.h"
+#include "server/call_gate.h"
 #include "server/grpc/grpc_status.h"
 #include "server/grpc/reactor_order.h"
 
@@ -17,8 +17,8 @@ namespace attune {
 // gRPC's side of one unary call. Lives until OnDone, which gRPC calls after the one Answer.
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(EncoderService& service, absl::Time deadline)
-      : service_(service), call_(std::make_shared<Call>(deadline)) {
+  UnaryCall(CallGate& gate, absl::Time deadline)
+      : gate_(gate), call_(std::make_shared<Call>(deadline)) {
     HandOver(this);
   }
 
@@ -39,13 +39,13 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
   void OnDone() override {
     TakeOver(this);
-    EncoderService& service = service_;
+    CallGate& gate = gate_;
     delete this;
-    service.CallEnded();
+    gate.Leave();
   }
 
  private:
-  EncoderService& service_;
+  CallGate& gate_;
   const std::shared_ptr<Call> call_;
 };
 

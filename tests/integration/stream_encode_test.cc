@@ -119,8 +119,8 @@ std::vector<std::vector<float>> EncodeMany(v1::EncoderService::Stub& stub,
   std::vector<std::vector<float>> vectors;
   for (size_t begin = 0; begin < texts.size(); begin += kRequestTexts) {
     const auto from = texts.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto to = texts.begin() +
-                    static_cast<std::ptrdiff_t>(std::min(begin + kRequestTexts, texts.size()));
+    const auto to =
+        texts.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kRequestTexts, texts.size()));
     const EncodeResult result = Encode(stub, std::vector<std::string>(from, to));
     EXPECT_THAT(result.status, IsGrpcOk());
     for (const v1::Embedding& embedding : result.response.embeddings()) {
@@ -476,9 +476,8 @@ TEST(StreamLifecycleTest, AStreamBeforeTheModelIsLoadedIsRefusedByName) {
   const TinyModel model;
   ATTUNE_ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Server> server,
                               Server::Bind(TestOptions(model.path())));
-  const auto stub = v1::EncoderService::NewStub(
-      grpc::CreateChannel(absl::StrCat("127.0.0.1:", server->port()),
-                          grpc::InsecureChannelCredentials()));
+  const auto stub = v1::EncoderService::NewStub(grpc::CreateChannel(
+      absl::StrCat("127.0.0.1:", server->port()), grpc::InsecureChannelCredentials()));
   Stream stream(*stub);
   EXPECT_TRUE(stream.ReceiveAll().empty());
   EXPECT_THAT(stream.Finish(), GrpcStatusIs(grpc::StatusCode::UNAVAILABLE, "loading"));

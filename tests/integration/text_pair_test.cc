@@ -123,9 +123,9 @@ TEST_F(TextPairTest, C21TruncationTakesFromTheLongerText) {
 TEST_F(TextPairTest, ThreeSpecialTokensAreTheLeastLimit) {
   v1::EncodeRequest request = PairRequest({{"cat", "dog"}});
   request.mutable_options()->set_max_tokens(2);
-  EXPECT_THAT(
-      Encode(server_.stub(), request).status,
-      GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "options.max_tokens is 2; it must be from 3"));
+  EXPECT_THAT(Encode(server_.stub(), request).status,
+              GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT,
+                           "options.max_tokens is 2; it must be from 3"));
 }
 
 TEST_F(TextPairTest, ErrorsNameThePairAndItsText) {

@@ -118,13 +118,12 @@ TEST_F(VectorsInputTest, ShapesAreCheckedByName) {
   EXPECT_THAT(EncodeMatrix(Zeros(65, kHidden)),
               GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT,
                            "vectors.values[0] has 65 rows; the limit is 64"));
-  EXPECT_THAT(
-      EncodeMatrix(Zeros(0, kHidden)),
-      GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "vectors.values[0] is empty"));
+  EXPECT_THAT(EncodeMatrix(Zeros(0, kHidden)),
+              GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "vectors.values[0] is empty"));
   v1::Matrix short_of_values = Zeros(2, kHidden);
   short_of_values.mutable_values()->RemoveLast();
-  EXPECT_THAT(EncodeMatrix(short_of_values),
-              GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "2 rows and 16 cols, but 31 values"));
+  EXPECT_THAT(EncodeMatrix(short_of_values), GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT,
+                                                          "2 rows and 16 cols, but 31 values"));
   v1::EncodeRequest none;
   none.mutable_vectors();
   EXPECT_THAT(Encode(server_.stub(), none).status,

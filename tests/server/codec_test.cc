@@ -47,7 +47,8 @@ TEST(EncodeCodecTest, KeepsPairsInOrderAndTheirTextsApart) {
 
 TEST(EncodeCodecTest, BorrowsVectorsAndChecksThatTheyFillTheirShape) {
   auto request = Parse<v1::EncodeRequest>(
-      "vectors { values { rows: 1 cols: 2 values: [1, 2] } values { rows: 2 cols: 2 values: [3] } }");
+      "vectors { values { rows: 1 cols: 2 values: [1, 2] } values { rows: 2 cols: 2 values: [3] } "
+      "}");
   EXPECT_THAT(DecodeEncodeRequest(request),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("vectors.values[1] has 2 rows and 2 cols, but 1 values")));

@@ -1,0 +1,53 @@
+#include "server/call_gate.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+
+namespace attune {
+
+void CallGate::Serve(Backend backend) {
+  MutexLock lock(mu_);
+  backend_ = backend;
+  refusal_ = absl::OkStatus();
+}
+
+void CallGate::Refuse(absl::Status reason) {
+  MutexLock lock(mu_);
+  refusal_ = std::move(reason);
+}
+
+void CallGate::Enter() {
+  MutexLock lock(mu_);
+  ++calls_;
+  last_arrival_ = absl::Now();
+}
+
+void CallGate::Leave() {
+  MutexLock lock(mu_);
+  if (--calls_ == 0) idle_.NotifyAll();
+}
+
+absl::StatusOr<Backend> CallGate::backend() {
+  MutexLock lock(mu_);
+  if (!refusal_.ok()) return refusal_;
+  return backend_;
+}
+
+bool CallGate::WaitIdle(absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
+  MutexLock lock(mu_);
+  while (calls_ > 0) {
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) return false;
+    idle_.WaitFor(mu_, left);
+  }
+  return true;
+}
+
+absl::Time CallGate::last_arrival() {
+  MutexLock lock(mu_);
+  return last_arrival_;
+}
+
+}  // namespace attune

@@ -1,0 +1,119 @@
+#include "server/http/connection.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/time/clock.h"
+
+namespace attune {
+namespace {
+
+// A client that reads a reply slowly, but always a little, is served for this many io timeouts.
+constexpr int kWriteTimeouts = 10;
+
+// What a client may still be sending when its request has been refused.
+constexpr int64_t kDiscardBytes = 1 << 20;
+constexpr absl::Duration kDiscardTime = absl::Seconds(1);
+
+int PollMilliseconds(absl::Time deadline) {
+  const absl::Duration left = std::min(deadline - absl::Now(), absl::Hours(1));
+  // Rounded up, so that a wait does not end a fraction before its deadline.
+  return static_cast<int>(std::max<int64_t>(0, absl::ToInt64Milliseconds(left) + 1));
+}
+
+}  // namespace
+
+Connection::Connection(FileDescriptor socket, int stop, const ConnectionLimits& limits)
+    : socket_(std::move(socket)),
+      stop_(stop),
+      io_timeout_(limits.io_timeout),
+      read_deadline_(absl::Now() + limits.io_timeout),
+      receivable_bytes_(limits.max_header_bytes) {}
+
+void Connection::ExpectBody(int64_t bytes) {
+  receivable_bytes_ = std::max<int64_t>(0, bytes - static_cast<int64_t>(end_ - begin_));
+}
+
+Connection::WaitResult Connection::WaitFor(int event, absl::Time deadline) {
+  // POLLRDHUP: the client closed its side, which for HTTP means that it has given up.
+  pollfd fds[] = {{event, POLLIN, 0}, {socket_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
+  while (true) {
+    const int ready = poll(fds, std::size(fds), PollMilliseconds(deadline));
+    if (ready < 0 && errno != EINTR) return WaitResult::kClosed;
+    if (fds[0].revents != 0) return WaitResult::kReady;
+    if (fds[1].revents != 0 || fds[2].revents != 0) return WaitResult::kClosed;
+    if (absl::Now() >= deadline) return WaitResult::kTimeout;
+  }
+}
+
+Connection::WaitResult Connection::Poll(short events, absl::Time deadline) const {
+  pollfd fds[] = {{socket_.get(), events, 0}, {stop_, POLLIN, 0}};
+  while (true) {
+    const int ready = poll(fds, std::size(fds), PollMilliseconds(deadline));
+    if ((ready < 0 && errno != EINTR) || fds[1].revents != 0) return WaitResult::kClosed;
+    if (fds[0].revents != 0) return WaitResult::kReady;
+    if (absl::Now() >= deadline) return WaitResult::kTimeout;
+  }
+}
+
+Connection::Failure Connection::Fill() {
+  while (true) {
+    if (receivable_bytes_ == 0) return Failure::kTooLarge;
+    const WaitResult waited = Poll(POLLIN, read_deadline_);
+    if (waited == WaitResult::kTimeout) return Failure::kTimeout;
+    if (waited == WaitResult::kClosed) return Failure::kClosed;
+    const size_t most = std::min(buffer_.size(), static_cast<size_t>(receivable_bytes_));
+    const ssize_t received = recv(socket_.get(), buffer_.data(), most, MSG_DONTWAIT);
+    if (received > 0) {
+      begin_ = 0;
+      end_ = static_cast<size_t>(received);
+      receivable_bytes_ -= received;
+      return Failure::kNone;
+    }
+    if (received == 0 || (errno != EAGAIN && errno != EINTR)) return Failure::kClosed;
+  }
+}
+
+ssize_t Connection::read(char* data, size_t size) {
+  if (failure_ == Failure::kNone && begin_ == end_) failure_ = Fill();
+  if (failure_ != Failure::kNone) return -1;
+  const size_t bytes = std::min(size, end_ - begin_);
+  std::memcpy(data, buffer_.data() + begin_, bytes);
+  begin_ += bytes;
+  return static_cast<ssize_t>(bytes);
+}
+
+ssize_t Connection::write(const char* data, size_t size) {
+  const absl::Time last = absl::Now() + kWriteTimeouts * io_timeout_;
+  size_t written = 0;
+  while (written < size) {
+    const absl::Time deadline = std::min(last, absl::Now() + io_timeout_);
+    if (Poll(POLLOUT, deadline) != WaitResult::kReady) return -1;
+    const ssize_t sent =
+        send(socket_.get(), data + written, size - written, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      written += static_cast<size_t>(sent);
+    } else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+      return -1;
+    }
+  }
+  return static_cast<ssize_t>(size);
+}
+
+void Connection::CloseGently() {
+  shutdown(socket_.get(), SHUT_WR);
+  const absl::Time end = absl::Now() + kDiscardTime;
+  int64_t left = kDiscardBytes;
+  while (left > 0 && Poll(POLLIN, end) == WaitResult::kReady) {
+    const ssize_t received = recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)) return;
+    left -= std::max<ssize_t>(received, 0);
+  }
+}
+
+}  // namespace attune

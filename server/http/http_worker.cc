@@ -1,0 +1,243 @@
+#include "server/http/http_worker.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "engine/base/log.h"
+#include "server/codec/json_codec.h"
+#include "server/http/http_status.h"
+
+namespace attune {
+namespace {
+
+constexpr int64_t kMaxHeaderBytes = 64 << 10;
+
+// How long to leave a listener alone that has run out of descriptors.
+constexpr absl::Duration kAcceptPause = absl::Milliseconds(10);
+
+// A page of ours loads and asks nothing but us, and nobody frames it.
+constexpr char kContentSecurityPolicy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+httplib::Headers DefaultHeaders() {
+  return {{"Content-Security-Policy", kContentSecurityPolicy},
+          {"X-Content-Type-Options", "nosniff"},
+          {"X-Frame-Options", "DENY"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cache-Control", "no-store"}};
+}
+
+void Reply(httplib::Response& response, int http_status, absl::string_view type, std::string body) {
+  response.status = http_status;
+  response.set_header("Content-Type", std::string(type));
+  response.body = std::move(body);
+}
+
+void ReplyError(httplib::Response& response, int http_status, const absl::Status& status) {
+  if (http_status == 429 || http_status == 503) response.set_header("Retry-After", "1");
+  Reply(response, http_status, "application/json", EncodeJsonStatus(status));
+}
+
+void ReplyError(httplib::Response& response, const absl::Status& status) {
+  ReplyError(response, HttpStatusOf(status.code()), status);
+}
+
+bool IsProbe(absl::string_view path) { return path == "/livez" || path == "/readyz"; }
+
+// The methods that `path` takes, or nothing for a path that does not exist.
+absl::string_view AllowedMethods(absl::string_view path) {
+  if (IsProbe(path)) return "GET, HEAD";
+  switch (KindOfPath(path)) {
+    case PathKind::kUnknown:
+      return "";
+    case PathKind::kMethod:
+      return "POST";
+    case PathKind::kReadOnlyMethod:
+      return "GET, HEAD, POST";
+  }
+  return "";
+}
+
+bool IsAllowed(absl::string_view method, absl::string_view allowed) {
+  return method == "POST" ? allowed.find("POST") != absl::string_view::npos
+                          : (method == "GET" || method == "HEAD") && allowed != "POST";
+}
+
+// Before httplib acts on them: no compressed replies, which cost more than they save on a machine's
+// own network, and no parts of replies.
+void PrepareRequest(httplib::Request& request) {
+  request.headers.erase("Accept-Encoding");
+  request.ranges.clear();
+}
+
+}  // namespace
+
+HttpWorker::HttpWorker(const HttpPort& port) : port_(port) {
+  set_default_headers(DefaultHeaders());
+  set_payload_max_length(static_cast<size_t>(port.max_body_bytes));
+  set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+    return HandleHeaders(request, response);
+  });
+  Get(".*", [this](const httplib::Request& request, httplib::Response& response) {
+    HandleGet(request, response);
+  });
+  Post(".*",
+       [this](const httplib::Request& request, httplib::Response& response,
+              const httplib::ContentReader& reader) { HandlePost(request, response, reader); });
+  set_error_handler([this](const httplib::Request& /*request*/, httplib::Response& response) {
+    CompleteError(response);
+  });
+  set_exception_handler([](const httplib::Request& /*request*/, httplib::Response& response,
+                           std::exception_ptr /*exception*/) {
+    // Only allocations throw here.
+    ReplyError(response, absl::ResourceExhaustedError("the server is short of memory"));
+  });
+}
+
+void HttpWorker::Run() {
+  while (true) {
+    FileDescriptor socket = Accept();
+    if (socket.get() < 0) return;
+    try {
+      ServeConnection(std::move(socket));
+    } catch (const std::bad_alloc&) {
+      Log(LogLevel::kWarning, "http_out_of_memory", "a connection was closed unanswered", {});
+    }
+  }
+}
+
+FileDescriptor HttpWorker::Accept() const {
+  while (true) {
+    pollfd fds[] = {{port_.listening, POLLIN, 0}, {port_.stop, POLLIN, 0}};
+    poll(fds, std::size(fds), -1);
+    if (fds[1].revents != 0) return FileDescriptor();
+    FileDescriptor socket(accept4(port_.listening, nullptr, nullptr, SOCK_CLOEXEC));
+    if (socket.get() >= 0) {
+      const int on = 1;
+      setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+      return socket;
+    }
+    // Another worker was faster, or the client has gone already; else descriptors ran out.
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      absl::SleepFor(kAcceptPause);
+    }
+  }
+}
+
+template <typename Parser>
+void HttpWorker::ProcessRequest(Parser& parser, Connection& connection) {
+  constexpr bool kCloseAfterwards = true;
+  bool closed = false;
+  if constexpr (requires {
+                  parser.process_request(connection, kCloseAfterwards, closed, PrepareRequest);
+                }) {
+    parser.process_request(connection, kCloseAfterwards, closed, PrepareRequest);
+  } else {
+    parser.process_request(connection, "", 0, "", 0, kCloseAfterwards, closed, PrepareRequest);
+  }
+}
+
+void HttpWorker::ServeConnection(FileDescriptor socket) {
+  Connection connection(std::move(socket), port_.stop, {port_.io_timeout, kMaxHeaderBytes});
+  connection_ = &connection;
+  ProcessRequest(*this, connection);
+  json_call_.reset();  // now that its reply is written
+  connection.CloseGently();
+}
+
+httplib::Server::HandlerResponse HttpWorker::HandleHeaders(const httplib::Request& request,
+                                                           httplib::Response& response) {
+  std::optional<Refusal> refusal;
+  if (port_.check_host) refusal = CheckHost(request);
+  const absl::string_view allowed = AllowedMethods(request.path);
+  if (!refusal.has_value() && allowed.empty()) {
+    refusal = {404, absl::UnimplementedError("there is nothing at this path")};
+  }
+  if (!refusal.has_value() && !IsAllowed(request.method, allowed)) {
+    response.set_header("Allow", std::string(allowed));
+    refusal = {405, absl::UnimplementedError(absl::StrCat("this path takes ", allowed))};
+  }
+  if (!refusal.has_value()) {
+    refusal = request.method == "POST" ? CheckJsonBody(request, port_.max_body_bytes)
+                                       : CheckNoBody(request);
+  }
+  if (!refusal.has_value()) return HandlerResponse::Unhandled;
+  ReplyError(response, refusal->http_status, refusal->status);
+  return HandlerResponse::Handled;
+}
+
+void HttpWorker::HandleGet(const httplib::Request& request, httplib::Response& response) {
+  if (!IsProbe(request.path)) return CallMethod(request.path, "{}", response);
+  const bool fine = request.path == "/livez" || port_.ready->load();
+  Reply(response, fine ? 200 : 503, "text/plain", fine ? "ok\n" : "not ready\n");
+}
+
+void HttpWorker::HandlePost(const httplib::Request& request, httplib::Response& response,
+                            const httplib::ContentReader& reader) {
+  connection_->ExpectBody(BodyBytes(request));
+  std::string body;
+  const bool complete = reader([&body](const char* data, size_t size) {
+    body.append(data, size);
+    return true;
+  });
+  if (!complete) {
+    response.status = 400;  // CompleteError says more
+    return;
+  }
+  CallMethod(request.path, body, response);
+}
+
+void HttpWorker::CallMethod(absl::string_view path, absl::string_view body,
+                            httplib::Response& response) {
+  const absl::Time deadline = absl::Now() + port_.max_deadline;
+  const auto call = std::make_shared<Call>(deadline);
+  json_call_ = NewJsonCall(path, *port_.gate);
+  json_call_->Start(body, call);
+  switch (connection_->WaitFor(json_call_->done(), deadline)) {
+    case Connection::WaitResult::kReady:
+      break;
+    case Connection::WaitResult::kClosed:
+      call->Cancel();
+      return ReplyError(response, absl::CancelledError("the caller went away"));
+    case Connection::WaitResult::kTimeout:
+      call->Cancel();
+      return ReplyError(
+          response, absl::DeadlineExceededError("the deadline passed before the work was done"));
+  }
+  absl::StatusOr<std::string> reply = json_call_->TakeReply();
+  if (!reply.ok()) return ReplyError(response, reply.status());
+  Reply(response, 200, "application/json", *std::move(reply));
+}
+
+void HttpWorker::CompleteError(httplib::Response& response) const {
+  if (!response.body.empty()) return;
+  switch (connection_->failure()) {
+    case Connection::Failure::kTimeout:
+      return ReplyError(
+          response, 408,
+          absl::DeadlineExceededError(absl::StrCat("the request did not arrive within ",
+                                                   absl::FormatDuration(port_.io_timeout))));
+    case Connection::Failure::kTooLarge:
+      return ReplyError(response, 431,
+                        absl::ResourceExhaustedError(absl::StrCat("the headers have more than ",
+                                                                  kMaxHeaderBytes, " bytes")));
+    case Connection::Failure::kNone:
+    case Connection::Failure::kClosed:
+      return ReplyError(response, response.status,
+                        absl::InvalidArgumentError("the request is not well-formed HTTP/1.1"));
+  }
+}
+
+}  // namespace attune

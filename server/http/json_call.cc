@@ -1,0 +1,105 @@
+#include "server/http/json_call.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/base/thread_annotations.h"
+#include "engine/base/check.h"
+#include "engine/base/mutex.h"
+#include "server/codec/json_codec.h"
+#include "server/encoder_methods.h"
+#include "server/http/listener.h"
+
+namespace attune {
+namespace {
+
+template <typename Request, typename Response>
+class MethodCall final : public JsonCall,
+                         public std::enable_shared_from_this<MethodCall<Request, Response>> {
+ public:
+  explicit MethodCall(CallGate& gate)
+      : gate_(gate), entry_(gate), done_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    ATTUNE_CHECK(done_.get() >= 0);
+  }
+
+  void Start(absl::string_view body, const std::shared_ptr<Call>& call) override {
+    const absl::StatusOr<Backend> backend = gate_.backend();
+    if (!backend.ok()) return Finish(backend.status());
+    const absl::Status decoded = DecodeJson(body, request_);
+    if (!decoded.ok()) return Finish(decoded);
+    RunMethod(
+        *backend, call, request_, response_,
+        [self = this->shared_from_this()](const absl::Status& status) { self->Finish(status); });
+  }
+
+  int done() const override { return done_.get(); }
+
+  absl::StatusOr<std::string> TakeReply() override {
+    MutexLock lock(mu_);
+    if (!status_.ok()) return status_;
+    return EncodeJson(response_);
+  }
+
+ private:
+  void Finish(const absl::Status& status) {
+    {
+      MutexLock lock(mu_);
+      status_ = status;
+    }
+    const uint64_t one = 1;
+    while (write(done_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+  }
+
+  CallGate& gate_;
+  const CallEntry entry_;
+  const FileDescriptor done_;
+  Request request_;
+  Response response_;  // complete once status_ is set
+  Mutex mu_;
+  absl::Status status_ ABSL_GUARDED_BY(mu_);
+};
+
+template <typename Request, typename Response>
+std::shared_ptr<JsonCall> Make(CallGate& gate) {
+  return std::make_shared<MethodCall<Request, Response>>(gate);
+}
+
+struct Method {
+  absl::string_view path;
+  std::shared_ptr<JsonCall> (*make)(CallGate& gate);
+  PathKind kind = PathKind::kMethod;
+};
+
+constexpr Method kMethods[] = {
+    {"/v1/encode", Make<v1::EncodeRequest, v1::EncodeResponse>},
+    {"/v1/attention-map", Make<v1::AttentionMapRequest, v1::AttentionMapResponse>},
+    {"/v1/explain-similarity", Make<v1::ExplainSimilarityRequest, v1::ExplainSimilarityResponse>},
+    {"/v1/attend", Make<v1::AttendRequest, v1::AttendResponse>},
+    {"/v1/tokenize", Make<v1::TokenizeRequest, v1::TokenizeResponse>},
+    {"/v1/model", Make<v1::GetModelRequest, v1::GetModelResponse>, PathKind::kReadOnlyMethod},
+};
+
+const Method* FindMethod(absl::string_view path) {
+  for (const Method& method : kMethods) {
+    if (method.path == path) return &method;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PathKind KindOfPath(absl::string_view path) {
+  const Method* method = FindMethod(path);
+  return method == nullptr ? PathKind::kUnknown : method->kind;
+}
+
+std::shared_ptr<JsonCall> NewJsonCall(absl::string_view path, CallGate& gate) {
+  const Method* method = FindMethod(path);
+  ATTUNE_CHECK(method != nullptr);
+  return method->make(gate);
+}
+
+}  // namespace attune
