@@ -4,7 +4,7 @@
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-deploy/install-packages.sh build fetch test
+deploy/install-packages.sh build fetch test browser
 
 # Reference libraries of the tests, in an environment of their own.
 venv=build/test-venv

@@ -1,4 +1,4 @@
-// The HTTP port: the unary methods of the API as JSON and probes.
+// The HTTP port: the unary methods of the API as JSON, probes, and the dashboard.
 #ifndef ATTUNE_SERVER_HTTP_HTTP_SERVER_H_
 #define ATTUNE_SERVER_HTTP_HTTP_SERVER_H_
 
@@ -18,6 +18,7 @@ namespace attune {
 //                                             protobuf JSON mapping, an error a google.rpc.Status
 //   GET  /v1/model                            GetModel again
 //   GET  /livez, /readyz                      200 or 503
+//   GET  /                                    the dashboard: a page that uses the above
 // Bodies are bounded by max_message_bytes, connections by http_threads, and the time of either
 // direction by http_io_timeout. Every reply closes its connection. Other sites' pages get no answer
 // they could read: there are no CORS headers. Thread-safe.

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "engine/base/log.h"
 #include "server/codec/json_codec.h"
+#include "server/http/dashboard.h"
 #include "server/http/http_status.h"
 
 namespace attune {
@@ -58,7 +59,7 @@ bool IsProbe(absl::string_view path) { return path == "/livez" || path == "/read
 
 // The methods that `path` takes, or nothing for a path that does not exist.
 absl::string_view AllowedMethods(absl::string_view path) {
-  if (IsProbe(path)) return "GET, HEAD";
+  if (IsProbe(path) || FindDashboardFile(path) != nullptr) return "GET, HEAD";
   switch (KindOfPath(path)) {
     case PathKind::kUnknown:
       return "";
@@ -179,6 +180,9 @@ httplib::Server::HandlerResponse HttpWorker::HandleHeaders(const httplib::Reques
 }
 
 void HttpWorker::HandleGet(const httplib::Request& request, httplib::Response& response) {
+  if (const DashboardFile* file = FindDashboardFile(request.path)) {
+    return Reply(response, 200, file->content_type, std::string(file->bytes));
+  }
   if (!IsProbe(request.path)) return CallMethod(request.path, "{}", response);
   const bool fine = request.path == "/livez" || port_.ready->load();
   Reply(response, fine ? 200 : 503, "text/plain", fine ? "ok\n" : "not ready\n");

@@ -1,0 +1,117 @@
+// The server's API as JSON over HTTP, and what of it this server offers.
+
+// An RPC's error: `code` is that of google.rpc.Code.
+export class RpcError extends Error {
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const UNIMPLEMENTED = 12;
+
+export async function call(method, request, signal) {
+  let response;
+  try {
+    response = await fetch(`/v1/${method}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(request),
+      signal,
+    });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new RpcError(14, 'the server does not answer; is it running?');
+  }
+  const reply = await response.json().catch(() => null);
+  if (response.ok && reply !== null) return reply;
+  throw new RpcError(reply?.code ?? 13, reply?.message ?? `HTTP ${response.status}`);
+}
+
+function decodeBytes(base64) {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+export function decodeFloats(base64) {
+  return new Float32Array(decodeBytes(base64).buffer);
+}
+
+function halfToFloat(half) {
+  const sign = half & 0x8000 ? -1 : 1;
+  const exponent = (half >> 10) & 31;
+  const fraction = half & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+function decodeHalves(base64) {
+  const halves = new Uint16Array(decodeBytes(base64).buffer);
+  return Float32Array.from(halves, halfToFloat);
+}
+
+function decodeScaled(base64, scalesBase64, columns) {
+  const bytes = decodeBytes(base64);
+  const scales = decodeFloats(scalesBase64);
+  const values = new Float32Array(bytes.length);
+  for (let i = 0; i < bytes.length; ++i) values[i] = bytes[i] * scales[Math.floor(i / columns)];
+  return values;
+}
+
+// The matrices of an AttentionMapResponse, [layers, heads, queries, keys], as numbers.
+export function decodeMap(reply) {
+  const [layers, heads, queries, keys] = reply.shape.map(Number);
+  let values;
+  if (reply.encoding === 'ATTENTION_ENCODING_U8') {
+    values = decodeScaled(reply.data, reply.rowScales, keys);
+  } else if (reply.encoding === 'ATTENTION_ENCODING_F16') {
+    values = decodeHalves(reply.data);
+  } else {
+    values = decodeFloats(reply.data);
+  }
+  return { layers, heads, queries, keys, values };
+}
+
+// What the server may not have built yet, each with the smallest request that needs it.
+const PROBE = { text: 'a', layers: [0] };
+const PROBES = {
+  statistics: { ...PROBE, heads: [0], statistics: true },
+  pool: { ...PROBE, heads: [0], pool: { size: 1 } },
+  f16: { ...PROBE, heads: [0], encoding: 'ATTENTION_ENCODING_F16' },
+  u8: { ...PROBE, heads: [0], encoding: 'ATTENTION_ENCODING_U8' },
+  level_ATTENTION_LEVEL_WORD: { ...PROBE, heads: [0], level: 'ATTENTION_LEVEL_WORD' },
+  specials_ATTENTION_SPECIALS_DROP: {
+    ...PROBE, heads: [0], specials: 'ATTENTION_SPECIALS_DROP' },
+  specials_ATTENTION_SPECIALS_RENORMALISE: {
+    ...PROBE, heads: [0], specials: 'ATTENTION_SPECIALS_RENORMALISE' },
+  ablate: { ...PROBE, heads: [0], ablate: [{ layer: 0, head: 0 }] },
+  pair: { layers: [0], heads: [0], textPair: { first: 'a', second: 'b' } },
+};
+const MATRICES = ['RAW_SCORES', 'VALUE_NORM', 'ATTN_NORM', 'RES_NORM', 'RES_LN_NORM', 'ROLLOUT',
+  'HIDDEN_SIMILARITY', 'VALUE_ZEROING'];
+for (const matrix of MATRICES) {
+  PROBES[`matrix_ATTENTION_MATRIX_${matrix}`] = {
+    ...PROBE, matrix: `ATTENTION_MATRIX_${matrix}` };
+}
+
+async function reasonAgainst(method, request) {
+  try {
+    await call(method, request);
+    return null;
+  } catch (error) {
+    return error.message;
+  }
+}
+
+// A map from each feature above, and `explain`, to null or the server's reason for not having it.
+export async function probeFeatures() {
+  const names = Object.keys(PROBES);
+  const reasons = await Promise.all([
+    ...names.map((name) => reasonAgainst('attention-map', { query: PROBES[name] })),
+    reasonAgainst('explain-similarity', { first: 'a', second: 'b' }),
+  ]);
+  return Object.fromEntries([...names, 'explain'].map((name, i) => [name, reasons[i]]));
+}

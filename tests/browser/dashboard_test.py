@@ -1,0 +1,349 @@
+"""The dashboard in a real browser, against a real server with the default model.
+
+ATTUNE_SERVER_BINARY names the server; the model is in the cache, or where ATTUNE_TEST_MODEL points.
+Screenshots go to the directory ATTUNE_SCREENSHOTS, for people to look at.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+import urllib.request
+
+from webdriver import Browser
+
+TOKENS = 512
+LONG_TEXT = " ".join(f"word {i} of a long text" for i in range(200))
+
+
+def model_folder():
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    return os.environ.get("ATTUNE_TEST_MODEL") or str(cache / "attune/all-MiniLM-L6-v2")
+
+
+class Server:
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [os.environ["ATTUNE_SERVER_BINARY"], "--model", model_folder(), "--precision", "f32",
+             "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+             "--max-input-tokens", str(TOKENS), "--drain-delay", "0s"],
+            stderr=subprocess.PIPE, text=True)
+        self.url = None
+        for line in self.process.stderr:
+            if match := re.search(r'"http_port":(\d+)', line):
+                self.url = f"http://127.0.0.1:{match.group(1)}"
+            if '"serving"' in line:
+                break
+        if self.url is None:
+            raise RuntimeError("the server did not start")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate()
+
+    def call(self, method, request):
+        body = json.dumps(request).encode()
+        with urllib.request.urlopen(urllib.request.Request(
+                f"{self.url}/v1/{method}", body, {"Content-Type": "application/json"})) as reply:
+            return json.load(reply)
+
+
+class DashboardTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.browser = Browser()
+        cls.pictures = pathlib.Path(os.environ.get("ATTUNE_SCREENSHOTS", "."))
+        cls.pictures.mkdir(parents=True, exist_ok=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.server.stop()
+
+    def setUp(self):
+        self.browser.resize(1280, 1000)
+        self.browser.prefer("light")
+        self.show()
+
+    def tearDown(self):
+        self.assertEqual(self.browser.errors(), [])
+
+    # ---- Helpers ----
+
+    def show(self, link=""):
+        self.browser.open("about:blank")  # so that a link that differs in its fragment alone is loaded
+        self.browser.open(f"{self.server.url}/{link}")
+        self.wait("document.body.dataset.ready")
+
+    def value(self, expression):
+        return self.browser.run(f"return {expression}")
+
+    def text(self, selector):
+        return self.browser.run("return document.querySelector(arguments[0]).textContent", selector)
+
+    def wait(self, condition, seconds=60):
+        end = time.monotonic() + seconds
+        while not self.value(condition):
+            if time.monotonic() > end:
+                self.fail(f"never: {condition}; the page says: {self.text('#error')!r}")
+            time.sleep(0.02)
+
+    def enter(self, text):
+        self.browser.run("document.getElementById('text').value = arguments[0]", text)
+        self.browser.click("#text-form [type=submit]")
+        self.wait("document.getElementById('status').textContent !== 'Computing'")
+
+    def choose(self, selector, value):
+        self.browser.run(
+            "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
+            "e.dispatchEvent(new Event('change'))", selector, value)
+
+    def focus(self, selector):
+        self.browser.run("document.querySelector(arguments[0]).focus()", selector)
+
+    # ---- What is shown ----
+
+    def test_every_head_has_a_thumbnail(self):
+        model = self.server.call("model", {})
+        cells = self.value("document.querySelectorAll('#grid .cell').length")
+        self.assertEqual(cells, model["layers"] * model["heads"])
+        widths = self.value("[...document.querySelectorAll('#grid canvas')].map(c => c.width)")
+        self.assertEqual(len(set(widths)), 1)
+        self.assertGreater(widths[0], 1)
+
+    def test_the_number_shown_is_the_number_of_the_rpc(self):
+        text = "The cat sat."
+        self.enter(text)
+        self.choose("#layer", "3")
+        self.wait("document.getElementById('map-name').textContent === 'layer 3, head 0'")
+        self.focus("#heat-map")
+        self.browser.keys("Down", "Down", "Right", "Right")
+        attend = self.browser.run("""
+            const reply = await (await fetch('/v1/attention-map', { method: 'POST',
+              headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({
+                query: { text: arguments[0], layers: [3], heads: [0] } }) })).json();
+            const bytes = Uint8Array.from(atob(reply.data), (c) => c.charCodeAt(0));
+            const n = reply.tokens.length;
+            return [reply.tokens[1].text, reply.tokens[2].text,
+                    new Float32Array(bytes.buffer)[1 * n + 2].toPrecision(3)];""", text)
+        readout = self.text("#readout")
+        self.assertIn("layer 3 head 0", readout)
+        self.assertIn(f"from {attend[0]} (1) to {attend[1]} (2): ", readout)
+        self.assertAlmostEqual(float(readout.rsplit(": ", 1)[1]), float(attend[2]), delta=1e-9)
+
+    def test_a_token_says_what_it_looks_at_and_who_looks_at_it(self):
+        self.focus("#head-view")
+        self.browser.keys("Down", "Down", "Enter")
+        captions = self.value("[...document.querySelectorAll('#inspect caption')].map(c => c.textContent)")
+        self.assertEqual(captions, ["looks at", "is looked at by"])
+        self.assertIn("Pinned: ", self.text("#unpin"))
+        self.browser.keys("Escape")
+        self.assertTrue(self.value("document.getElementById('unpin').hidden"))
+
+    def test_what_the_server_has_not_built_is_disabled_and_says_why(self):
+        for option in self.value("[...document.querySelectorAll('option[disabled]')].map(o => o.title)"):
+            self.assertNotEqual(option, "")
+
+    def test_several_heads_have_colours_of_their_own(self):
+        self.browser.click("#head-chips .chip:nth-child(3)")
+        pressed = self.value("document.querySelectorAll('#head-chips [aria-pressed=true]').length")
+        self.assertEqual(pressed, 2)
+        colors = self.value(
+            "[...document.querySelectorAll('.chip')].map(c => c.style.getPropertyValue('--head'))")
+        self.assertEqual(len(set(colors)), len(colors))
+
+    # ---- The mechanism ----
+
+    def test_the_mechanism_shows_the_numbers_of_both_examples(self):
+        self.browser.click("nav [data-view=mechanism]")
+        self.wait("document.querySelectorAll('#attend-steps li').length === 6")
+        steps = self.text("#attend-steps")
+        self.assertIn("0.4220.4220.155", steps)
+        self.browser.click("[data-example=rounded]")
+        self.wait("document.querySelectorAll('#attend-steps li').length === 5")
+        outputs = self.value("[...document.querySelectorAll('#attend-steps li:last-child td')]"
+                             ".map(c => Number(c.textContent))")
+        self.assertEqual(outputs, [2, 7, 1.5, 2, 8, 0, 2, 7.8, 0.3])
+
+    # ---- Keyboard, sizes, colours ----
+
+    def test_everything_is_reached_by_keyboard(self):
+        self.focus("#grid [aria-pressed=true]")
+        self.browser.keys("Right", "Up", "Enter")
+        self.wait("document.getElementById('map-name').textContent === 'layer 1, head 1'")
+        self.browser.keys("]")
+        self.wait("document.getElementById('map-name').textContent === 'layer 2, head 1'")
+        reached = set()
+        self.focus(".skip")
+        for _ in range(60):
+            self.browser.keys("Tab")
+            reached.add(self.value("document.activeElement.id"))
+        for wanted in ["text", "matrix", "layer", "head-view", "heat-map", "scale", "save-json"]:
+            self.assertIn(wanted, reached)
+
+    def test_controls_have_names(self):
+        unnamed = self.value("""[...document.querySelectorAll('button, select, textarea, input')]
+            .filter((e) => e.offsetParent && !e.labels?.length && !e.textContent.trim() &&
+                !e.getAttribute('aria-label')).map((e) => e.outerHTML)""")
+        self.assertEqual(unnamed, [])
+
+    def test_dark_and_light_are_readable(self):
+        for scheme in ["light", "dark"]:
+            self.browser.prefer(scheme)
+            self.show()
+            ratios = self.value("""(() => {
+                const luminance = (hex) => {
+                  const c = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255)
+                    .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+                  return 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
+                };
+                const color = (name) =>
+                  luminance(getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+                const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+                const pairs = [['--ink', '--paper'], ['--ink', '--panel'], ['--muted', '--panel'],
+                  ['--muted', '--paper'], ['--ink', '--button'], ['--ink', '--mark'],
+                  ['--accent', '--panel'], ['--on-primary', '--primary'], ['--primary', '--paper']];
+                return pairs.map(([a, b]) => [a, b, ratio(color(a), color(b))]);
+            })()""")
+            for ink, paper, ratio in ratios:
+                self.assertGreaterEqual(ratio, 4.5, f"{scheme}: {ink} on {paper}")
+            self.browser.screenshot(self.pictures / f"wide_{scheme}.png")
+
+    def test_the_theme_can_be_switched(self):
+        background = "getComputedStyle(document.body).backgroundColor"
+        light = self.value(background)
+        self.browser.click("#theme")
+        self.assertNotEqual(self.value(background), light)
+        self.browser.click("#theme")
+        self.assertEqual(self.value(background), light)
+
+    def test_nothing_sticks_out_at_360_pixels(self):
+        self.browser.resize(360, 740)
+        for view in ["attention", "explain", "mechanism", "reading"]:
+            self.show(f"#view={view}")
+            self.assertLessEqual(self.value("document.scrollingElement.scrollWidth"), 360, view)
+            self.browser.screenshot(self.pictures / f"narrow_{view}.png")
+
+    # ---- Long, foreign and hostile texts ----
+
+    def test_512_tokens_are_drawn_and_panned(self):
+        self.enter(LONG_TEXT)
+        self.wait(f"document.getElementById('status').textContent.includes('{TOKENS} tokens')")
+        self.assertLessEqual(self.value("document.querySelectorAll('*').length"), 3000)
+        for _ in range(4):
+            self.browser.click("#zoom-in")
+        frames = self.browser.run("""
+            const map = document.getElementById('heat-map');
+            map.scrollIntoView();
+            const box = map.getBoundingClientRect();
+            const fire = (type, i) => map.dispatchEvent(new PointerEvent(type, { pointerId: 1,
+              clientX: box.left + 300 - i, clientY: box.top + 300 - i }));
+            map.setPointerCapture = () => {};
+            const times = [];
+            fire('pointerdown', 0);
+            let before = performance.now();
+            for (let i = 0; i < 120; ++i) {
+              fire('pointermove', i * 2);
+              await new Promise(requestAnimationFrame);
+              const now = performance.now();
+              times.push(now - before);
+              before = now;
+            }
+            fire('pointerup', 300);
+            return times.sort((a, b) => a - b);""")
+        # For the reader of the log: how fast it is depends on the machine.
+        print(f"panning 512 tokens: median frame {frames[60]:.1f} ms, worst {frames[-1]:.1f} ms")
+        self.browser.screenshot(self.pictures / "long.png")
+
+    def test_right_to_left_and_chinese_texts_are_shown(self):
+        for text, token in [("שלום עולם", "ש"), ("吃饭没", "饭"), ("مرحبا", "م")]:
+            self.enter(text)
+            self.focus("#head-view")
+            self.browser.keys("Home", "Down", "Down")
+            self.assertEqual(self.text("#error"), "")
+            self.assertEqual(self.value("document.querySelectorAll('#inspect bdi').length > 2"), True)
+            direction = self.value("getComputedStyle(document.getElementById('text')).direction")
+            self.assertEqual(direction, "ltr" if token == "饭" else "rtl")
+
+    def test_markup_in_a_text_stays_text(self):
+        text = "<img src=x onerror=\"window.hacked = 1\"><script>window.hacked = 1</script> & <b>bold</b>"
+        self.enter(text)
+        self.focus("#head-view")
+        self.browser.keys("Down", "Down", "Enter")
+        self.assertEqual(self.value("document.querySelectorAll('main img, main script').length"), 0)
+        self.assertFalse(self.value("window.hacked === 1"))
+        self.assertEqual(self.value("document.getElementById('text').value"), text)
+        self.show(self.value("location.hash"))
+        self.assertEqual(self.value("document.getElementById('text').value"), text)
+        self.assertFalse(self.value("window.hacked === 1"))
+
+    def test_errors_of_the_server_are_shown(self):
+        self.browser.click("nav [data-view=mechanism]")
+        self.wait("document.querySelectorAll('#attend-steps li').length === 6")
+        self.browser.run("document.getElementById('attend-query').value = '1 2'")
+        self.browser.click("#attend-form [type=submit]")
+        self.wait("document.getElementById('error').textContent.includes('query_projection')")
+        self.browser.run("document.getElementById('attend-query').value = '1 x'")
+        self.browser.click("#attend-form [type=submit]")
+        self.wait("document.getElementById('error').textContent.includes('not a number')")
+        self.assertEqual(self.value("document.getElementById('error').getAttribute('role')"), "alert")
+
+    # ---- Links and files ----
+
+    def test_a_link_holds_the_whole_view(self):
+        self.enter("A dog barked at the moon.")
+        self.choose("#layer", "4")
+        self.browser.click("#head-chips .chip:nth-child(6)")
+        self.choose("#scale", "log")
+        self.focus("#head-view")
+        self.browser.keys("Home", "Down", "Enter")
+        link = self.value("location.hash")
+        self.assertNotIn("?", self.value("location.href"))
+        self.show(link)
+        self.assertEqual(self.value("document.getElementById('text').value"),
+                         "A dog barked at the moon.")
+        self.assertEqual(self.text("#map-name"), "layer 4, head 5")
+        self.assertEqual(self.value("document.getElementById('scale').value"), "log")
+        self.assertIn("Pinned: ", self.text("#unpin"))
+
+    def test_no_request_goes_anywhere_else(self):
+        origins = self.value("[...new Set(performance.getEntriesByType('resource')"
+                             ".map((e) => new URL(e.name).origin))]")
+        self.assertEqual(origins, [self.server.url])
+
+    def test_what_is_shown_can_be_saved(self):
+        self.enter("The cat & the <dog>")
+        self.browser.run("""
+            window.saved = {};
+            URL.createObjectURL = (blob) => { window.blob = blob; return 'data:,'; };
+            HTMLAnchorElement.prototype.click = function () { window.saved[this.download] = blob; };""")
+        for button in ["save-png", "save-svg", "save-lines", "save-csv", "save-json"]:
+            self.browser.click(f"#{button}")
+        self.wait("Object.keys(window.saved).length === 5")
+        name = "attention-layer-0-head-0"
+        texts = self.browser.run("""
+            const texts = {};
+            for (const [name, blob] of Object.entries(window.saved)) texts[name] = await blob.text();
+            return texts;""")
+        self.assertIn("PNG", texts[f"{name}.png"][:8])
+        for picture in [f"{name}.svg", f"{name}.lines.svg"]:
+            faults = self.browser.run(
+                "return new DOMParser().parseFromString(arguments[0], 'image/svg+xml')"
+                ".querySelectorAll('parsererror').length", texts[picture])
+            self.assertEqual(faults, 0, picture)
+            self.assertIn("&lt;", texts[picture])
+        saved = json.loads(texts[f"{name}.json"])
+        tokens = [token["text"] for token in saved["response"]["tokens"]]
+        self.assertEqual(tokens[0], "[CLS]")
+        self.assertEqual(len(texts[f"{name}.csv"].splitlines()), len(tokens) + 1)
+        again = self.server.call("attention-map", saved["request"])
+        self.assertEqual(again["data"], saved["response"]["data"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
