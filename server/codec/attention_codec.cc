@@ -37,6 +37,8 @@ absl::Status CheckBuilt(const v1::AttentionQuery& query) {
                                         v1::ATTENTION_AXES_BOTH, v1::AttentionAxes_MAX));
   ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.block", query.block(), v1::ATTENTION_BLOCK_ALL,
                                         v1::AttentionBlock_MAX));
+  ATTUNE_RETURN_IF_ERROR(CheckOnlyBuilt("query.erasure", query.erasure(), v1::TOKEN_ERASURE_NONE,
+                                        v1::TokenErasure_MAX));
   if (query.statistics()) return NotBuilt("query.statistics");
   if (query.mixing_ratio()) return NotBuilt("query.mixing_ratio");
   if (query.has_query_range()) return NotBuilt("query.query_range");
@@ -46,6 +48,9 @@ absl::Status CheckBuilt(const v1::AttentionQuery& query) {
   if (query.has_pool()) return NotBuilt("query.pool");
   if (query.ablate_size() > 0) return NotBuilt("query.ablate");
   if (query.mask_tokens_size() > 0) return NotBuilt("query.mask_tokens");
+  if (query.layer_ranges_size() > 0) return NotBuilt("query.layer_ranges");
+  if (query.head_ranges_size() > 0) return NotBuilt("query.head_ranges");
+  if (query.pooled_queries()) return NotBuilt("query.pooled_queries");
   return absl::OkStatus();
 }
 
