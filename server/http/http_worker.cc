@@ -208,6 +208,10 @@ void HttpWorker::CallMethod(absl::string_view path, absl::string_view body,
   const absl::Time deadline = absl::Now() + port_.max_deadline;
   const auto call = std::make_shared<Call>(deadline);
   json_call_ = NewJsonCall(path, *port_.gate);
+  if (json_call_->done() < 0) {
+    return ReplyError(response,
+                      absl::ResourceExhaustedError("the server is short of file descriptors"));
+  }
   json_call_->Start(body, call);
   switch (connection_->WaitFor(json_call_->done(), deadline)) {
     case Connection::WaitResult::kReady:

@@ -20,9 +20,7 @@ class MethodCall final : public JsonCall,
                          public std::enable_shared_from_this<MethodCall<Request, Response>> {
  public:
   explicit MethodCall(CallGate& gate)
-      : gate_(gate), entry_(gate), done_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    ATTUNE_CHECK(done_.get() >= 0);
-  }
+      : gate_(gate), entry_(gate), done_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   void Start(absl::string_view body, const std::shared_ptr<Call>& call) override {
     const absl::StatusOr<Backend> backend = gate_.backend();

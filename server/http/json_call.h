@@ -20,7 +20,8 @@ class JsonCall {
 
   // Decodes `body` and hands it over, or answers at once. Once only; does not wait.
   virtual void Start(absl::string_view body, const std::shared_ptr<Call>& call) = 0;
-  // A file descriptor that becomes readable when the answer, which comes on any thread, is there.
+  // A file descriptor that becomes readable when the answer, which comes on any thread, is there;
+  // negative if the process had none left, and then the call cannot be started.
   virtual int done() const = 0;
   // The JSON of the reply, or the call's error. After done() only.
   virtual absl::StatusOr<std::string> TakeReply() = 0;

@@ -1,6 +1,13 @@
 // The HTTP port from its opening to its end, and clients that stall or go away.
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <future>
+#include <iterator>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -30,6 +37,30 @@ using ::testing::HasSubstr;
 using ::testing::Key;
 
 constexpr char kCat[] = R"({"texts": {"values": ["the cat"]}})";
+
+int64_t OpenDescriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+// Leaves the process without a free file descriptor while it lives.
+class NoFreeDescriptors {
+ public:
+  NoFreeDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit few = before_;
+    few.rlim_cur = 256;
+    setrlimit(RLIMIT_NOFILE, &few);
+    for (int fd; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken_.push_back(fd);
+  }
+  ~NoFreeDescriptors() {
+    for (const int fd : taken_) close(fd);
+    setrlimit(RLIMIT_NOFILE, &before_);
+  }
+
+ private:
+  rlimit before_ = {};
+  std::vector<int> taken_;
+};
 
 ServerOptions HttpOptions(const TinyModel& model) {
   ServerOptions options = TestOptions(model.path());
@@ -146,6 +177,23 @@ TEST(HttpLifecycleTest, ClientsThatLeaveDoNotHoldAThread) {
   for (int i = 0; i < 20; ++i) {
     HttpConnection leaving(port);
     leaving.Send(PostRequest("/v1/encode", kCat));
+  }
+  EXPECT_EQ(Post(port, "/v1/encode", kCat).status, 200);
+}
+
+TEST(HttpLifecycleTest, WithoutFileDescriptorsACallIsRefusedAndTheNextServed) {
+  const TinyModel model;
+  TestServer server(HttpOptions(model));
+  const int port = server.server().http_port();
+  const int64_t before = OpenDescriptors();
+  HttpConnection accepted(port);
+  while (OpenDescriptors() < before + 2) absl::SleepFor(absl::Milliseconds(1));
+  {
+    const NoFreeDescriptors exhausted;
+    accepted.Send(PostRequest("/v1/encode", kCat));
+    const HttpReply refused = accepted.ReadReply();
+    EXPECT_EQ(refused.status, 429);
+    EXPECT_THAT(refused.body, HasSubstr("file descriptors"));
   }
   EXPECT_EQ(Post(port, "/v1/encode", kCat).status, 200);
 }
