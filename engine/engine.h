@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "engine/interpret/attend.h"
 #include "engine/interpret/attention_capture.h"
+#include "engine/interpret/similarity_explanation.h"
 #include "engine/model/batch.h"
 #include "engine/model/encoder.h"
 #include "engine/model/layer_tap.h"

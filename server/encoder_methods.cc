@@ -4,9 +4,9 @@
 
 #include "server/codec/attend_codec.h"
 #include "server/codec/attention_codec.h"
-#include "server/codec/codec_fields.h"
 #include "server/codec/encode_codec.h"
 #include "server/codec/model_codec.h"
+#include "server/codec/similarity_codec.h"
 
 namespace attune {
 
@@ -40,10 +40,21 @@ void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
       });
 }
 
-void RunMethod(const Backend& /*backend*/, const std::shared_ptr<Call>& /*call*/,
-               const v1::ExplainSimilarityRequest& /*request*/,
-               v1::ExplainSimilarityResponse& /*response*/, Answer answer) {
-  answer(NotBuilt("ExplainSimilarity"));
+void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
+               const v1::ExplainSimilarityRequest& request, v1::ExplainSimilarityResponse& response,
+               Answer answer) {
+  absl::StatusOr<SimilarityInput> input = DecodeSimilarityRequest(request);
+  if (!input.ok()) return answer(input.status());
+  backend.pipeline->ExplainSimilarity(
+      *std::move(input), call,
+      [&response, backend,
+       answer = std::move(answer)](const absl::StatusOr<SimilarityReply>& reply) {
+        if (reply.ok()) {
+          EncodeSimilarityReply(*reply, *backend.tokenizer, backend.pipeline->model_info(),
+                                response);
+        }
+        answer(reply.status());
+      });
 }
 
 void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,

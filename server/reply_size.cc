@@ -47,6 +47,12 @@ int64_t AttentionReplyBytes(const AttentionReply& reply, const Tokenizer& tokeni
   return total;
 }
 
+int64_t SimilarityReplyBytes(const SimilarityReply& reply, const Tokenizer& tokenizer) {
+  return kFramingBytes + TokenTableBytes(reply.first, tokenizer) +
+         TokenTableBytes(reply.second, tokenizer) +
+         reply.first.size() * reply.second.size() * int64_t{sizeof(float)};
+}
+
 int64_t TokenizeReplyBytes(const std::vector<Encoding>& encodings, const Tokenizer& tokenizer) {
   int64_t bytes = kFramingBytes;
   for (const Encoding& encoding : encodings) bytes += TokenTableBytes(encoding, tokenizer);

@@ -20,6 +20,9 @@ int64_t EncodeReplyBytes(const std::vector<Encoding>& encodings, const VectorPla
 int64_t AttentionReplyBytes(const AttentionReply& reply, const Tokenizer& tokenizer,
                             int64_t embedding_values);
 
+// `reply` with the encodings.
+int64_t SimilarityReplyBytes(const SimilarityReply& reply, const Tokenizer& tokenizer);
+
 int64_t TokenizeReplyBytes(const std::vector<Encoding>& encodings, const Tokenizer& tokenizer);
 
 // REQUIRES: ValidateAttend(input) is OK.

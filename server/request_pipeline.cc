@@ -10,6 +10,7 @@
 #include "server/attention_job.h"
 #include "server/encode_job.h"
 #include "server/reply_size.h"
+#include "server/similarity_job.h"
 #include "server/text_intake.h"
 
 namespace attune {
@@ -27,6 +28,8 @@ constexpr TextFields kEncodePairFields{"text_pairs.values", true, "options.max_t
 constexpr TextFields kStreamFields{"text", false, "options.max_tokens"};
 constexpr TextFields kAttentionFields{"query.text", false, "query.max_tokens"};
 constexpr TextFields kAttentionPairFields{"query.text_pair", false, "query.max_tokens"};
+constexpr TextFields kFirstTextFields{"first", false, "max_tokens"};
+constexpr TextFields kSecondTextFields{"second", false, "max_tokens"};
 constexpr TextFields kTokenizeFields{"texts.values", true, "max_tokens"};
 
 ModelInfo DescribeModel(const ServerOptions& options, const LoadedModel& model) {
@@ -170,6 +173,18 @@ absl::StatusOr<int64_t> ResolveMaxBytes(const AttentionInput& input, const Serve
         absl::StrCat("query.max_bytes is ", *input.max_bytes, "; it must be from 1 to ", most));
   }
   return *input.max_bytes;
+}
+
+// The pooling by which a cosine is a sum over pairs of tokens.
+absl::StatusOr<PoolingMode> ResolveTokenMean(const ModelInfo& model) {
+  if (model.pooling.size() == 1 && IsTokenMean(model.pooling.front())) return model.pooling.front();
+  std::string names;
+  for (const PoolingMode mode : model.pooling) {
+    absl::StrAppend(&names, names.empty() ? "" : " and ", PoolingModeName(mode));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("model ", model.name, " pools by ", names,
+                   "; only the cosine of means over tokens is a sum over pairs of tokens"));
 }
 
 absl::Status CheckAttentionBytes(int64_t bytes, int64_t max_bytes, int64_t seq) {
@@ -328,6 +343,45 @@ void RequestPipeline::MapAttention(AttentionInput input, std::shared_ptr<Call> c
     return batcher_.Add({{job, 0, job->tokens()}});
   };
   auto run = [queue = std::move(queue), done]() mutable {
+    absl::Status queued = queue();
+    if (!queued.ok()) done(std::move(queued));
+  };
+  absl::Status started = RunByTextSize(text_bytes, std::move(run));
+  if (!started.ok()) done(std::move(started));
+}
+
+absl::StatusOr<Encoding> RequestPipeline::ReadSimilarityText(const TextFields& fields,
+                                                             absl::string_view text,
+                                                             const TokenizePolicy& policy,
+                                                             const Call& call) const {
+  TokenizeSettings settings{policy, options_.max_input_tokens};
+  settings.offsets = true;
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<Encoding> encodings,
+                          TokenizeTexts(fields, {text}, settings, engine_->tokenizer(), call));
+  return std::move(encodings.front());
+}
+
+void RequestPipeline::ExplainSimilarity(SimilarityInput input, std::shared_ptr<Call> call,
+                                        Done<SimilarityReply> done) {
+  const absl::StatusOr<PoolingMode> mode = ResolveTokenMean(model_info_);
+  absl::Status valid = mode.status();
+  if (valid.ok()) valid = CheckTexts(kFirstTextFields, {input.first}, options_);
+  if (valid.ok()) valid = CheckTexts(kSecondTextFields, {input.second}, options_);
+  if (!valid.ok()) return done(std::move(valid));
+
+  const auto text_bytes = static_cast<int64_t>(input.first.size() + input.second.size());
+  auto queue = [this, input, mode = *mode, call, done]() -> absl::Status {
+    SimilarityReply reply;
+    ATTUNE_ASSIGN_OR_RETURN(reply.first,
+                            ReadSimilarityText(kFirstTextFields, input.first, input.policy, *call));
+    ATTUNE_ASSIGN_OR_RETURN(
+        reply.second, ReadSimilarityText(kSecondTextFields, input.second, input.policy, *call));
+    ATTUNE_RETURN_IF_ERROR(CheckReplyBytes(SimilarityReplyBytes(reply, engine_->tokenizer()),
+                                           options_.max_message_bytes));
+    const auto job = std::make_shared<SimilarityJob>(call, std::move(reply), mode, done);
+    return batcher_.Add({{job, 0, job->tokens()}});
+  };
+  auto run = [queue = std::move(queue), done] {
     absl::Status queued = queue();
     if (!queued.ok()) done(std::move(queued));
   };

@@ -40,6 +40,8 @@ class RequestPipeline {
   // About the most bytes that the answer to a text of `text_bytes` bytes has.
   int64_t MostReplyBytes(const EncodeInput& options, int64_t text_bytes) const;
   void MapAttention(AttentionInput input, std::shared_ptr<Call> call, Done<AttentionReply> done);
+  void ExplainSimilarity(SimilarityInput input, std::shared_ptr<Call> call,
+                         Done<SimilarityReply> done);
   void Tokenize(TokenizeInput input, std::shared_ptr<Call> call, Done<TokenizeReply> done);
   void Attend(std::shared_ptr<const AttendInput> input, std::shared_ptr<Call> call,
               Done<AttendResult> done);
@@ -53,6 +55,9 @@ class RequestPipeline {
                                                   const EncodeInput& input, const Call& call) const;
   absl::Status CheckAttentionText(const AttentionInput& input) const;
   absl::StatusOr<Encoding> ReadAttentionText(const AttentionInput& input, const Call& call) const;
+
+  absl::StatusOr<Encoding> ReadSimilarityText(const TextFields& fields, absl::string_view text,
+                                              const TokenizePolicy& policy, const Call& call) const;
 
   // Runs `task` here if it stands for little text, else on a tokenizer thread. An error means that
   // it will not run.

@@ -78,6 +78,18 @@ struct AttentionReply {
   std::vector<float> embedding;
 };
 
+struct SimilarityInput {
+  absl::string_view first;
+  absl::string_view second;
+  TokenizePolicy policy;
+};
+
+struct SimilarityReply {
+  Encoding first;
+  Encoding second;
+  SimilarityExplanation explanation;
+};
+
 struct TokenizeInput {
   std::vector<absl::string_view> texts;
   TokenizePolicy policy;

@@ -36,6 +36,24 @@ void ColumnMax(ConstMatrixView tokens, absl::Span<float> dst) {
 
 }  // namespace
 
+absl::string_view PoolingModeName(PoolingMode mode) {
+  switch (mode) {
+    case PoolingMode::kCls:
+      return "cls";
+    case PoolingMode::kMax:
+      return "max";
+    case PoolingMode::kMean:
+      return "mean";
+    case PoolingMode::kMeanSqrtLen:
+      return "mean_sqrt_len_tokens";
+    case PoolingMode::kWeightedMean:
+      return "weightedmean";
+    case PoolingMode::kLastToken:
+      return "lasttoken";
+  }
+  return "";
+}
+
 void Pool(PoolingMode mode, ConstMatrixView tokens, absl::Span<float> dst) {
   ATTUNE_CHECK(tokens.rows >= 1 && tokens.cols == static_cast<int64_t>(dst.size()));
   const auto seq = static_cast<float>(tokens.rows);

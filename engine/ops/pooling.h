@@ -3,6 +3,7 @@
 #ifndef ATTUNE_ENGINE_OPS_POOLING_H_
 #define ATTUNE_ENGINE_OPS_POOLING_H_
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "engine/tensor/matrix.h"
 
@@ -16,6 +17,9 @@ enum class PoolingMode {
   kWeightedMean,  // the mean weighted by position, from 1
   kLastToken,     // the last token's vector
 };
+
+// The name that sentence-transformers gives it: "cls", "mean_sqrt_len_tokens".
+absl::string_view PoolingModeName(PoolingMode mode);
 
 // dst[hidden] = pool(tokens[seq, hidden]), sums in f32 in token order. REQUIRES: seq >= 1.
 void Pool(PoolingMode mode, ConstMatrixView tokens, absl::Span<float> dst);

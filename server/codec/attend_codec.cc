@@ -93,12 +93,6 @@ absl::Status CheckGivenWeights(const v1::AttendRequest& request) {
       absl::StrCat(excluded, " has no effect with given_weights; leave one of them out"));
 }
 
-void EncodeMatrix(const Matrix& matrix, v1::Matrix& message) {
-  message.set_rows(static_cast<uint32_t>(matrix.rows()));
-  message.set_cols(static_cast<uint32_t>(matrix.cols()));
-  message.mutable_values()->Add(matrix.span().begin(), matrix.span().end());
-}
-
 }  // namespace
 
 absl::StatusOr<AttendInput> DecodeAttendRequest(const v1::AttendRequest& request) {

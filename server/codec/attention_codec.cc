@@ -54,16 +54,6 @@ absl::Status CheckBuilt(const v1::AttentionQuery& query) {
   return absl::OkStatus();
 }
 
-void EncodeProvenance(const ModelInfo& model, v1::Provenance& provenance) {
-  provenance.set_model(model.name);
-  provenance.set_model_revision(model.revision);
-  provenance.set_server_version(model.server_version);
-  provenance.set_compute_dtype(std::string(PrecisionName(model.precision.precision)));
-  provenance.set_isa(model.isa);
-  provenance.set_onednn_version(model.onednn_version);
-  provenance.set_kernels(model.kernels);
-}
-
 }  // namespace
 
 absl::StatusOr<AttentionInput> DecodeAttentionQuery(const v1::AttentionQuery& query) {

@@ -38,6 +38,22 @@ absl::StatusOr<ConstMatrixView> DecodeMatrixView(absl::string_view field,
   return ConstMatrixView(message.values().data(), message.rows(), message.cols());
 }
 
+void EncodeMatrix(const Matrix& matrix, v1::Matrix& message) {
+  message.set_rows(static_cast<uint32_t>(matrix.rows()));
+  message.set_cols(static_cast<uint32_t>(matrix.cols()));
+  message.mutable_values()->Add(matrix.span().begin(), matrix.span().end());
+}
+
+void EncodeProvenance(const ModelInfo& model, v1::Provenance& provenance) {
+  provenance.set_model(model.name);
+  provenance.set_model_revision(model.revision);
+  provenance.set_server_version(model.server_version);
+  provenance.set_compute_dtype(std::string(PrecisionName(model.precision.precision)));
+  provenance.set_isa(model.isa);
+  provenance.set_onednn_version(model.onednn_version);
+  provenance.set_kernels(model.kernels);
+}
+
 void EncodeTokens(const Encoding& encoding, const Tokenizer& tokenizer,
                   google::protobuf::RepeatedPtrField<v1::Token>& tokens) {
   tokens.Reserve(static_cast<int>(encoding.size()));

@@ -26,6 +26,11 @@ absl::StatusOr<TruncationPolicy> DecodeTruncation(absl::string_view field, v1::T
 absl::StatusOr<ConstMatrixView> DecodeMatrixView(absl::string_view field,
                                                  const v1::Matrix& message);
 
+void EncodeMatrix(const Matrix& matrix, v1::Matrix& message);
+
+// What makes a reply's numbers reproducible.
+void EncodeProvenance(const ModelInfo& model, v1::Provenance& provenance);
+
 // The tokens of `encoding` (made with offsets) in the form of the contract.
 void EncodeTokens(const Encoding& encoding, const Tokenizer& tokenizer,
                   google::protobuf::RepeatedPtrField<v1::Token>& tokens);

@@ -1,28 +1,12 @@
 #include "server/codec/model_codec.h"
 
+#include <string>
+
 #include "engine/base/status_macros.h"
 #include "server/codec/codec_fields.h"
 
 namespace attune {
 namespace {
-
-const char* PoolingName(PoolingMode mode) {
-  switch (mode) {
-    case PoolingMode::kCls:
-      return "cls";
-    case PoolingMode::kMax:
-      return "max";
-    case PoolingMode::kMean:
-      return "mean";
-    case PoolingMode::kMeanSqrtLen:
-      return "mean_sqrt_len_tokens";
-    case PoolingMode::kWeightedMean:
-      return "weightedmean";
-    case PoolingMode::kLastToken:
-      return "lasttoken";
-  }
-  return "";
-}
 
 void EncodeQuality(const QualityFigures& figures, v1::Quality& quality) {
   quality.set_texts(static_cast<uint32_t>(figures.texts));
@@ -69,7 +53,9 @@ void EncodeModelInfo(const ModelInfo& model, v1::GetModelResponse& response) {
   response.set_trained_max_tokens(static_cast<uint32_t>(model.trained_max_tokens));
   response.set_max_positions(static_cast<uint32_t>(model.config.max_positions));
   response.set_dimension(static_cast<uint32_t>(model.dimension));
-  for (const PoolingMode mode : model.pooling) response.add_pooling(PoolingName(mode));
+  for (const PoolingMode mode : model.pooling) {
+    response.add_pooling(std::string(PoolingModeName(mode)));
+  }
   response.set_normalize(model.normalize);
   response.set_precision(std::string(PrecisionName(model.precision.precision)));
   response.set_precision_reason(model.precision.reason);
