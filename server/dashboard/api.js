@@ -78,7 +78,8 @@ export function decodeMap(reply) {
 // What the server may not have built yet, each with the smallest request that needs it.
 const PROBE = { text: 'a', layers: [0] };
 const PROBES = {
-  statistics: { ...PROBE, heads: [0], statistics: true },
+  statistics: { ...PROBE, matrix: 'ATTENTION_MATRIX_NONE', statistics: true },
+  erasure: { ...PROBE, matrix: 'ATTENTION_MATRIX_NONE', erasure: 'TOKEN_ERASURE_REMOVE' },
   pool: { ...PROBE, heads: [0], pool: { size: 1 } },
   f16: { ...PROBE, heads: [0], encoding: 'ATTENTION_ENCODING_F16' },
   u8: { ...PROBE, heads: [0], encoding: 'ATTENTION_ENCODING_U8' },

@@ -1,11 +1,12 @@
 // The attention view: asks for maps, and keeps its panels showing the same layer, heads and token.
 import { call, decodeMap } from './api.js';
 import { headColor } from './colors.js';
+import { makeDocument } from './document.js';
 import { byId, make, shortNumber } from './dom.js';
 import { HeadGrid } from './grid.js';
 import { HeadView } from './headview.js';
 import { HeatMap } from './heatmap.js';
-import { showToken } from './inspect.js';
+import { showErasure, showToken } from './inspect.js';
 import { savePng, saveText, toCsv } from './save.js';
 import { state, writeLink } from './state.js';
 
@@ -61,6 +62,7 @@ export class AttentionView {
     this.abort?.abort();
     this.abort = new AbortController();
     this.layers.clear();
+    byId('erasure').replaceChildren();
     state.layer = Math.min(Math.max(state.layer, 0), this.model.layers - 1);
     state.head = Math.min(Math.max(state.head, 0), this.model.heads - 1);
     state.heads = state.heads.filter((h) => h >= 0 && h < this.model.heads);
@@ -112,9 +114,8 @@ export class AttentionView {
   async fillGrid(first) {
     const field = this.features.statistics === null ? state.statistic : '';
     if (field && !this.merged) {
-      const reply = await call('attention-map', { query: this.query({
-        statistics: true, ...this.smallMap() }) }, this.abort.signal);
-      this.grid.drawStatistic(reply.statistics, field);
+      const { statistics } = await this.fetchWithoutMap({ statistics: true });
+      this.grid.drawStatistic(statistics, field);
       return;
     }
     if (this.features.pool === null && state.matrix !== 'ATTENTION_MATRIX_RAW_SCORES' &&
@@ -130,9 +131,21 @@ export class AttentionView {
     }
   }
 
-  // The least that carries statistics along.
-  smallMap() {
-    return this.features.pool === null ? { pool: { size: 1 } } : {};
+  // What is computed from whole matrices, without sending one.
+  fetchWithoutMap(more) {
+    const query = { ...this.input(), truncation: 'TRUNCATION_RIGHT',
+      matrix: 'ATTENTION_MATRIX_NONE', ...more };
+    if (state.ablate.length > 0) query.ablate = state.ablate;
+    return call('attention-map', { query }, this.abort.signal);
+  }
+
+  async eraseTokens() {
+    try {
+      const reply = await this.fetchWithoutMap({ erasure: 'TOKEN_ERASURE_REMOVE' });
+      showErasure(byId('erasure'), reply.tokens, reply.erasure);
+    } catch (error) {
+      if (error.name !== 'AbortError') this.report(error.message, true);
+    }
   }
 
   drawThumbnails(map) {
@@ -344,6 +357,7 @@ export class AttentionView {
       make('option', { value: String(i) }, String(i))));
     byId('layer').addEventListener('change', () => this.openLayer(Number(byId('layer').value)));
     byId('ablate').addEventListener('click', () => this.toggleAblation());
+    byId('erase').addEventListener('click', () => this.eraseTokens());
     byId('unpin').addEventListener('click', () => this.unpin());
     byId('zoom-in').addEventListener('click', () => this.heatMap.zoomCenter(1.4));
     byId('zoom-out').addEventListener('click', () => this.heatMap.zoomCenter(1 / 1.4));
@@ -404,8 +418,26 @@ export class AttentionView {
       saveText(this.fileName('lines.svg'), svg, this.headView.toSvg()));
     on('save-csv', () => saveText(this.fileName('csv'), 'text/csv',
       toCsv(this.units, this.units, this.headValues(state.head))));
-    on('save-json', () => saveText(this.fileName('json'), 'application/json', JSON.stringify({
-      request: { query: this.query({ layers: [state.layer], ...this.encoding }) },
-      response: this.layers.get(state.layer).reply })));
+    on('save-json', () => saveText(this.fileName('json'), 'application/json',
+      JSON.stringify(this.exchange())));
+    on('save-html', () => saveText(this.fileName('html'), 'text/html', this.makeDocument()));
+  }
+
+  // The call that gave what is shown, and its reply.
+  exchange() {
+    return { request: { query: this.query({ layers: [state.layer], ...this.encoding }) },
+      response: this.layers.get(state.layer).reply };
+  }
+
+  makeDocument() {
+    const fits = this.units.length <= MOST_SVG_TOKENS;
+    const pictures = fits
+      ? [['Lines', this.headView.toSvg()], ['Heat map', this.heatMap.toSvg()]]
+      : [['Heat map', byId('heat-map').toDataURL()]];
+    const { reply } = this.layers.get(state.layer);
+    const heads = (this.merged ? [0] : reply.heads)
+      .map((head) => ({ head, values: this.headValues(head) }));
+    return makeDocument({ title: `${this.model.name}, ${byId('map-name').textContent}`,
+      text: state.text, tokens: this.units, heads, pictures, exchange: this.exchange() });
   }
 }

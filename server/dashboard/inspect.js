@@ -1,4 +1,4 @@
-// What one token looks at, and who looks at it, as two tables.
+// What one token looks at, and who looks at it, as two tables; and what each token is worth.
 import { make, shortNumber, tokenNode } from './dom.js';
 
 const SHOWN = 10;
@@ -34,4 +34,10 @@ export function showToken(place, tokens, values, token, open) {
   place.replaceChildren(chosen,
     table('looks at', rank(tokens, (j) => values[token * n + j]), open),
     table('is looked at by', rank(tokens, (i) => values[i * n + token]), open));
+}
+
+// values: of each token, how far the embedding moves without it.
+export function showErasure(place, tokens, values) {
+  place.replaceChildren(table('1 − cosine of the embedding without the token',
+    rank(tokens, (i) => values[i]), () => {}));
 }

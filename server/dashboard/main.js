@@ -35,6 +35,7 @@ function disableMissing(features) {
   }
   explain(byId('statistic'), features.statistics);
   explain(byId('ablate'), features.ablate);
+  explain(byId('erase'), features.erasure);
   byId('pair-field').hidden = features.pair !== null;
   byId('explain-off').hidden = features.explain === null;
   byId('explain-off').textContent = `This server does not offer it: ${features.explain}.`;

@@ -322,9 +322,10 @@ class DashboardTest(unittest.TestCase):
             window.saved = {};
             URL.createObjectURL = (blob) => { window.blob = blob; return 'data:,'; };
             HTMLAnchorElement.prototype.click = function () { window.saved[this.download] = blob; };""")
-        for button in ["save-png", "save-svg", "save-lines", "save-csv", "save-json"]:
+        for button in ["save-png", "save-svg", "save-lines", "save-csv", "save-json",
+                       "save-html"]:
             self.browser.click(f"#{button}")
-        self.wait("Object.keys(window.saved).length === 5")
+        self.wait("Object.keys(window.saved).length === 6")
         name = "attention-layer-0-head-0"
         texts = self.browser.run("""
             const texts = {};
@@ -341,6 +342,12 @@ class DashboardTest(unittest.TestCase):
         tokens = [token["text"] for token in saved["response"]["tokens"]]
         self.assertEqual(tokens[0], "[CLS]")
         self.assertEqual(len(texts[f"{name}.csv"].splitlines()), len(tokens) + 1)
+        page = texts[f"{name}.html"]
+        self.assertNotRegex(page, r"(src|href)=\"(?!data:)")
+        self.assertNotIn("<dog>", page)
+        bertviz = json.loads(re.search(r'id="bertviz">(.*?)</script>', page).group(1))
+        self.assertEqual(bertviz["attention"][0]["left_text"], tokens)
+        self.assertAlmostEqual(sum(bertviz["attention"][0]["attn"][0][0][0]), 1, places=4)
         again = self.server.call("attention-map", saved["request"])
         self.assertEqual(again["data"], saved["response"]["data"])
 
