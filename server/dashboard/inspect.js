@@ -12,8 +12,9 @@ function rank(tokens, valueOf) {
 function table(caption, entries, open) {
   const largest = Math.max(...entries.map((e) => e.value), 1e-12);
   const rows = entries.map(({ token, i, value }) => {
-    const name = make('button', { type: 'button', className: 'link' }, tokenNode(token));
-    name.addEventListener('click', () => open(i));
+    const name = open ? make('button', { type: 'button', className: 'link' }, tokenNode(token))
+      : tokenNode(token);
+    if (open) name.addEventListener('click', () => open(i));
     const bar = make('meter', { min: 0, max: largest, value: Math.max(value, 0),
       'aria-hidden': 'true' });
     return make('tr', {}, make('td', {}, String(i)), make('td', {}, name),
@@ -39,5 +40,5 @@ export function showToken(place, tokens, values, token, open) {
 // values: of each token, how far the embedding moves without it.
 export function showErasure(place, tokens, values) {
   place.replaceChildren(table('1 − cosine of the embedding without the token',
-    rank(tokens, (i) => values[i]), () => {}));
+    rank(tokens, (i) => values[i]), null));
 }

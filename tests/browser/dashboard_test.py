@@ -149,6 +149,41 @@ class DashboardTest(unittest.TestCase):
         for option in self.value("[...document.querySelectorAll('option[disabled]')].map(o => o.title)"):
             self.assertNotEqual(option, "")
 
+    def test_every_option_that_is_offered_shows_something(self):
+        for select in ["matrix", "specials", "level", "statistic"]:
+            options = self.value(f"document.getElementById('{select}').disabled ? [] : "
+                                 f"[...document.getElementById('{select}').options]"
+                                 ".filter((o) => !o.disabled).map((o) => o.value)")
+            for option in options + options[:1]:
+                self.choose(f"#{select}", option)
+                self.wait("document.getElementById('status').textContent !== 'Computing'")
+                self.assertEqual(self.text("#error"), "", option)
+                self.assertFalse(self.value("document.getElementById('result').hidden"), option)
+
+    def test_a_head_that_can_be_switched_off_moves_the_embedding(self):
+        if self.value("document.getElementById('ablate').disabled"):
+            self.assertIn("ablate", self.value("document.getElementById('ablate').title"))
+            return
+        self.browser.click("#ablate")
+        self.wait("document.getElementById('notice').textContent.includes('the embedding moved')")
+        self.assertIn("layer 0 head 0", self.text("#ablated"))
+        self.browser.click("#ablate")
+        self.wait("document.getElementById('ablated').textContent === ''")
+
+    def test_the_similarity_of_two_texts_is_explained_by_pairs(self):
+        self.browser.click("nav [data-view=explain]")
+        self.browser.click("#explain-form [type=submit]")
+        self.wait("!document.getElementById('explain-result').hidden")
+        explained = self.server.call("explain-similarity", {
+            "first": "How do I reset my password?", "second": "I cannot log in to my account."})
+        self.assertIn(f"Cosine {explained['cosine']:.3}", self.text("#explain-cosine"))
+        self.assertAlmostEqual(sum(explained["contributions"]["values"]), explained["cosine"], 4)
+        self.assertEqual(self.value("document.querySelectorAll('#explain-pairs tbody tr').length"), 15)
+        self.focus("#explain-map")
+        self.browser.keys("Down", "Right")
+        self.assertIn("[CLS] and ", self.text("#explain-readout"))
+        self.browser.screenshot(self.pictures / "explain.png")
+
     def test_several_heads_have_colours_of_their_own(self):
         self.browser.click("#head-chips .chip:nth-child(3)")
         pressed = self.value("document.querySelectorAll('#head-chips [aria-pressed=true]').length")

@@ -11,6 +11,7 @@
 #include "engine/base/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/http/dashboard.h"
 #include "tests/support/http_client.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
@@ -127,10 +128,10 @@ TEST_F(HttpRpcTest, TheModelIsThereForGetAndPost) {
 }
 
 TEST_F(HttpRpcTest, WhatIsNotBuiltIs501AndNamed) {
-  const HttpReply reply = Post(
-      port(), "/v1/encode", R"({"texts": {"values": ["cat"]}, "options": {"prompt": "query: "}})");
+  const HttpReply reply =
+      Post(port(), "/v1/encode", R"({"texts": {"values": ["cat"]}, "options": {"dimensions": 8}})");
   EXPECT_EQ(reply.status, 501);
-  EXPECT_THAT(reply, IsError(absl::StatusCode::kUnimplemented, "options.prompt"));
+  EXPECT_THAT(reply, IsError(absl::StatusCode::kUnimplemented, "options.dimensions"));
 }
 
 TEST_F(HttpRpcTest, BadBodiesAreRefusedByName) {
@@ -265,6 +266,20 @@ TEST_F(HttpRpcTest, EveryReplyCarriesTheSecurityHeaders) {
         << path;
     EXPECT_THAT(reply.headers, Contains(Pair("connection", "close"))) << path;
   }
+}
+
+TEST_F(HttpRpcTest, TheDashboardIsServedWhole) {
+  size_t bytes = 0;
+  for (const DashboardFile& file : DashboardFiles()) {
+    const HttpReply reply = Get(port(), std::string(file.path));
+    EXPECT_EQ(reply.status, 200) << file.path;
+    EXPECT_EQ(reply.body, file.bytes) << file.path;
+    EXPECT_THAT(reply.headers, Contains(Pair("content-type", std::string(file.content_type))));
+    bytes += file.bytes.size();
+  }
+  EXPECT_NE(FindDashboardFile("/"), nullptr);
+  EXPECT_LE(bytes, 250'000u);
+  EXPECT_EQ(Post(port(), "/", "{}").status, 405);
 }
 
 TEST_F(HttpRpcTest, RepliesAreNeitherCompressedNorCut) {

@@ -46,6 +46,17 @@ TEST(ServerOptionsTest, StreamsNeedRoomForAnItemAndTimeToReadIt) {
                                           HasSubstr("--stream-stall-timeout is 0; it must be")));
 }
 
+TEST(ServerOptionsTest, TheHttpPortNeedsAThreadAndTimeToReadARequest) {
+  ServerOptions options = Valid();
+  options.http_threads = 0;
+  EXPECT_THAT(Validate(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("--http-threads is 0; it must be from 1")));
+  options = Valid();
+  options.http_io_timeout = absl::ZeroDuration();
+  EXPECT_THAT(Validate(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("--http-io-timeout is 0; it must be")));
+}
+
 TEST(ServerOptionsTest, TakesEachPrecisionAndKernelsByNameAndNoOther) {
   ServerOptions options = Valid();
   for (const char* precision : {"f32", "bf16", "int8", "auto"}) {
