@@ -21,6 +21,12 @@ absl::StatusOr<std::string> ReadIfPresent(const std::string& path) {
   return ReadFile(path, kMaxTokenizerFileBytes);
 }
 
+void CopyRows(ConstMatrixView src, MatrixView dst) {
+  for (int64_t i = 0; i < src.rows; ++i) {
+    std::copy(src.row(i).begin(), src.row(i).end(), dst.row(i).begin());
+  }
+}
+
 absl::StatusOr<std::unique_ptr<const Tokenizer>> LoadTokenizer(const ModelFolder& folder) {
   const std::string& path = folder.transformer_path;
   TokenizerFiles files;
@@ -100,6 +106,23 @@ absl::StatusOr<ConstMatrixView> Session::Forward(const Batch& batch,
   const int most = Encoder::MostHelpers(batch.tokens());
   if (helpers_ != nullptr && most > 0) shared.team = helpers_->Invite(most);
   return engine_->encoder_->Forward(context_, batch, workspace_, shared);
+}
+
+absl::StatusOr<Matrix> Session::Embed(const Batch& batch) {
+  ATTUNE_RETURN_IF_ERROR(engine_->encoder_->Embed(batch, workspace_));
+  Matrix hidden(batch.tokens(), engine_->config().hidden);
+  CopyRows(workspace_.hidden(), hidden.view());
+  return hidden;
+}
+
+absl::Status Session::RunLayer(const Batch& batch, int64_t layer, LayerTap* tap,
+                               const HeadAblation* ablation, Matrix& hidden) {
+  workspace_.Reserve(hidden.rows());
+  CopyRows(hidden.view(), workspace_.hidden());
+  ATTUNE_RETURN_IF_ERROR(
+      engine_->encoder_->RunLayer(context_, batch, layer, workspace_, tap, ablation));
+  CopyRows(workspace_.hidden(), hidden.view());
+  return absl::OkStatus();
 }
 
 void Session::Help(EncoderTeam& team, absl::FunctionRef<bool()> should_leave) {

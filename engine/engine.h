@@ -10,7 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "engine/interpret/attend.h"
-#include "engine/interpret/attention_capture.h"
+#include "engine/interpret/attention_mapper.h"
+#include "engine/interpret/selection.h"
 #include "engine/interpret/similarity_explanation.h"
 #include "engine/model/batch.h"
 #include "engine/model/encoder.h"
@@ -98,6 +99,13 @@ class Session {
   // session's business.
   absl::StatusOr<ConstMatrixView> Forward(const Batch& batch,
                                           const Encoder::ForwardOptions& options);
+
+  // The steps of a pass that is set aside between layers, by any session of the engine: the
+  // embedding layer's output [tokens, hidden], and `hidden` taken through layer `layer`. Same bits
+  // and errors as Forward; taps are told of layers, not of the embedding layer.
+  absl::StatusOr<Matrix> Embed(const Batch& batch);
+  absl::Status RunLayer(const Batch& batch, int64_t layer, LayerTap* tap,
+                        const HeadAblation* ablation, Matrix& hidden);
 
   // Helps with another session's pass until it ends or, between two steps, `should_leave`. Both
   // sessions are of one engine.

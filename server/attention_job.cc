@@ -1,17 +1,55 @@
 #include "server/attention_job.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "engine/base/status_macros.h"
 
 namespace attune {
+namespace {
 
-AttentionJob::AttentionJob(std::shared_ptr<Call> call, AttentionReply reply, bool want_embedding,
+// Erased texts of together this many tokens share a pass.
+constexpr int64_t kErasureBatchTokens = 1024;
+
+double Dot(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * double{b[i]};
+  return sum;
+}
+
+// 1 - cosine; 1 where a vector is zero.
+double CosineDistance(const std::vector<float>& a, const std::vector<float>& b) {
+  const double lengths = std::sqrt(Dot(a, a)) * std::sqrt(Dot(b, b));
+  if (lengths == 0) return 1;
+  // Rounding must not make equal vectors less than 0 apart.
+  return std::max(0.0, 1 - Dot(a, b) / lengths);
+}
+
+double Distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = double{a[i]} - double{b[i]};
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+absl::StatusOr<std::vector<float>> PoolRows(const Engine& engine, ConstMatrixView hidden) {
+  const Engine::PoolingPlan plan = engine.default_pooling();
+  std::vector<float> vector(static_cast<size_t>(plan.dimension(hidden.cols)));
+  ATTUNE_RETURN_IF_ERROR(PoolText(plan, hidden, absl::MakeSpan(vector)));
+  return vector;
+}
+
+}  // namespace
+
+AttentionJob::AttentionJob(std::shared_ptr<Call> call, AttentionReply reply, AttentionWork work,
                            ByteBudget::Reservation bytes, Done done)
     : Job(std::move(call)),
       reply_(std::move(reply)),
-      want_embedding_(want_embedding),
+      work_(std::move(work)),
       bytes_(std::move(bytes)),
       done_(std::move(done)) {}
 
@@ -25,19 +63,90 @@ void AttentionJob::RunAlone(Session& session) {
 }
 
 absl::Status AttentionJob::Run(Session& session) {
-  Batch batch;
-  batch.Append(reply_.encoding.ids, reply_.encoding.type_ids);
-  AttentionCapture capture(reply_.layers, reply_.heads, reply_.encoding.size());
-  Encoder::ForwardOptions options;
-  options.tap = &capture;
-  options.should_stop = [this] { return !call().CheckWanted(absl::Now()).ok(); };
-  ATTUNE_ASSIGN_OR_RETURN(const ConstMatrixView hidden, session.Forward(batch, options));
+  const HeadAblation* ablation = work_.ablation.has_value() ? &*work_.ablation : nullptr;
+  AttentionMapper mapper(session.engine().config(), reply_.plan, ablation);
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<float> embedding,
+                          Embed(session, work_.ids, ablation, &mapper));
+  ATTUNE_ASSIGN_OR_RETURN(reply_.result, mapper.Finish());
+  if (work_.changed) ATTUNE_RETURN_IF_ERROR(MeasureMovement(session, embedding));
+  if (work_.erasure != TokenErasure::kNone) {
+    ATTUNE_RETURN_IF_ERROR(EraseTokens(session, embedding));
+  }
+  if (work_.want_embedding) reply_.embedding = std::move(embedding);
+  return absl::OkStatus();
+}
 
-  ATTUNE_ASSIGN_OR_RETURN(reply_.data, capture.TakeBytes());
-  if (!want_embedding_) return absl::OkStatus();
-  const Engine::PoolingPlan plan = session.engine().default_pooling();
-  reply_.embedding.resize(static_cast<size_t>(plan.dimension(hidden.cols)));
-  return PoolText(plan, hidden, absl::MakeSpan(reply_.embedding));
+Encoder::ForwardOptions AttentionJob::PassOptions(const HeadAblation* ablation,
+                                                  LayerTap* tap) const {
+  Encoder::ForwardOptions options;
+  options.tap = tap;
+  options.ablation = ablation;
+  options.should_stop = [this] { return !call().CheckWanted(absl::Now()).ok(); };
+  return options;
+}
+
+absl::StatusOr<std::vector<float>> AttentionJob::Embed(Session& session,
+                                                       const std::vector<int32_t>& ids,
+                                                       const HeadAblation* ablation,
+                                                       LayerTap* tap) {
+  Batch batch;
+  batch.Append(ids, reply_.encoding.type_ids);
+  ATTUNE_ASSIGN_OR_RETURN(const ConstMatrixView hidden,
+                          session.Forward(batch, PassOptions(ablation, tap)));
+  return PoolRows(session.engine(), hidden);
+}
+
+absl::Status AttentionJob::MeasureMovement(Session& session, const std::vector<float>& changed) {
+  ATTUNE_ASSIGN_OR_RETURN(std::vector<float> baseline,
+                          Embed(session, reply_.encoding.ids, nullptr, nullptr));
+  EmbeddingMovement& movement = reply_.movement.emplace();
+  movement.cosine_distance = CosineDistance(baseline, changed);
+  movement.l2_distance = Distance(baseline, changed);
+  if (work_.want_embedding) movement.baseline = std::move(baseline);
+  return absl::OkStatus();
+}
+
+absl::Status AttentionJob::EraseTokens(Session& session, const std::vector<float>& whole) {
+  const int64_t seq = reply_.encoding.size();
+  reply_.erasure.assign(static_cast<size_t>(seq), 0.0f);
+  if (work_.erasure == TokenErasure::kRemove && seq < 2) return absl::OkStatus();  // none is left
+  std::vector<int64_t> tokens;
+  for (int64_t token = 0; token < seq; ++token) {
+    if (!reply_.encoding.special[static_cast<size_t>(token)]) tokens.push_back(token);
+  }
+  const size_t per_pass = static_cast<size_t>(std::max<int64_t>(1, kErasureBatchTokens / seq));
+  for (size_t begin = 0; begin < tokens.size(); begin += per_pass) {
+    ATTUNE_RETURN_IF_ERROR(
+        EraseSome(session, whole, absl::MakeConstSpan(tokens).subspan(begin, per_pass)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AttentionJob::EraseSome(Session& session, const std::vector<float>& whole,
+                                     absl::Span<const int64_t> tokens) {
+  Batch batch;
+  for (const int64_t token : tokens) {
+    std::vector<int32_t> ids = work_.ids;
+    std::vector<int32_t> types = reply_.encoding.type_ids;
+    if (work_.erasure == TokenErasure::kMask) {
+      ids[static_cast<size_t>(token)] = work_.mask_id;
+    } else {
+      ids.erase(ids.begin() + token);
+      types.erase(types.begin() + token);
+    }
+    batch.Append(ids, types);
+  }
+  const HeadAblation* ablation = work_.ablation.has_value() ? &*work_.ablation : nullptr;
+  ATTUNE_ASSIGN_OR_RETURN(const ConstMatrixView hidden,
+                          session.Forward(batch, PassOptions(ablation, nullptr)));
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    ATTUNE_ASSIGN_OR_RETURN(
+        const std::vector<float> vector,
+        PoolRows(session.engine(), hidden.Rows(batch.row_begin[i], batch.row_begin[i + 1])));
+    reply_.erasure[static_cast<size_t>(tokens[i])] =
+        static_cast<float>(CosineDistance(whole, vector));
+  }
+  return absl::OkStatus();
 }
 
 void AttentionJob::Fail(int64_t /*index*/, absl::Status status) {

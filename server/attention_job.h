@@ -1,25 +1,39 @@
 #ifndef ATTUNE_SERVER_ATTENTION_JOB_H_
 #define ATTUNE_SERVER_ATTENTION_JOB_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "server/byte_budget.h"
 #include "server/job.h"
 #include "server/requests.h"
 
 namespace attune {
 
-// The forward pass of one AttentionMap request. It runs alone, so that the sink's matrices are
+// What is to be done with the text of an AttentionMap request, besides the map of reply.plan.
+struct AttentionWork {
+  std::vector<int32_t> ids;              // the text's, some of them masked
+  bool changed = false;                  // by masks or ablation: what they move is told
+  std::optional<HeadAblation> ablation;  // of every pass but the unchanged one
+  bool want_embedding = false;
+  TokenErasure erasure = TokenErasure::kNone;
+  int32_t mask_id = -1;  // of kMask
+};
+
+// The forward passes of one AttentionMap request. They run alone, so that the tap's matrices are
 // those of one text.
 class AttentionJob final : public Job {
  public:
   using Done = std::function<void(absl::StatusOr<AttentionReply>)>;
 
-  // `reply` holds the encoding, and the layers and heads to keep, ascending. `bytes` are held until
-  // the request has been answered.
-  AttentionJob(std::shared_ptr<Call> call, AttentionReply reply, bool want_embedding,
+  // `reply` holds the encoding and the plan. `bytes` are held until the request has been answered.
+  AttentionJob(std::shared_ptr<Call> call, AttentionReply reply, AttentionWork work,
                ByteBudget::Reservation bytes, Done done);
 
   bool runs_alone() const override { return true; }
@@ -30,9 +44,18 @@ class AttentionJob final : public Job {
 
  private:
   absl::Status Run(Session& session);
+  // The text's vector from a pass over `ids`, with the map if `tap` is there to make it.
+  absl::StatusOr<std::vector<float>> Embed(Session& session, const std::vector<int32_t>& ids,
+                                           const HeadAblation* ablation, LayerTap* tap);
+  absl::Status MeasureMovement(Session& session, const std::vector<float>& changed);
+  absl::Status EraseTokens(Session& session, const std::vector<float>& whole);
+  // Each of `tokens` in a text of its own, in one pass.
+  absl::Status EraseSome(Session& session, const std::vector<float>& whole,
+                         absl::Span<const int64_t> tokens);
+  Encoder::ForwardOptions PassOptions(const HeadAblation* ablation, LayerTap* tap) const;
 
   AttentionReply reply_;
-  const bool want_embedding_;
+  const AttentionWork work_;
   const ByteBudget::Reservation bytes_;
   const Done done_;
 };

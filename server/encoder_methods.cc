@@ -28,16 +28,17 @@ void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
                Answer answer) {
   absl::StatusOr<AttentionInput> input = DecodeAttentionQuery(request.query());
   if (!input.ok()) return answer(input.status());
-  backend.pipeline->MapAttention(
-      *std::move(input), call,
-      [&response, backend, answer = std::move(answer)](absl::StatusOr<AttentionReply> reply) {
-        const absl::Status status = reply.status();
-        if (status.ok()) {
-          EncodeAttentionReply(*std::move(reply), *backend.tokenizer,
-                               backend.pipeline->model_info(), response);
-        }
-        answer(status);
-      });
+  backend.pipeline->MapAttention(*std::move(input), call,
+                                 [&request, &response, backend, answer = std::move(answer)](
+                                     absl::StatusOr<AttentionReply> reply) {
+                                   const absl::Status status = reply.status();
+                                   if (status.ok()) {
+                                     EncodeAttentionReply(*std::move(reply), *backend.tokenizer,
+                                                          backend.pipeline->model_info(), response);
+                                     EchoAttentionQuery(request.query(), response);
+                                   }
+                                   answer(status);
+                                 });
 }
 
 void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,

@@ -22,6 +22,19 @@ int64_t TokenTableBytes(const Encoding& encoding, const Tokenizer& tokenizer) {
   return bytes;
 }
 
+// A word's text is its part of the text, or its special token's.
+int64_t WordTableBytes(const AttentionReply& reply, const Tokenizer& tokenizer) {
+  int64_t bytes = 0;
+  for (const MapRange& word : reply.plan.text.words) {
+    const auto first = static_cast<size_t>(word.begin);
+    const auto last = static_cast<size_t>(word.end - 1);
+    const auto token_text = tokenizer.TokenText(reply.encoding.ids[first]);
+    bytes += kFramingBytesPerToken + static_cast<int64_t>(token_text.size()) +
+             reply.encoding.byte_ranges[last].end - reply.encoding.byte_ranges[first].begin;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 int64_t EncodeReplyBytes(const std::vector<Encoding>& encodings, const VectorPlan& plan,
@@ -35,15 +48,17 @@ int64_t EncodeReplyBytes(const std::vector<Encoding>& encodings, const VectorPla
   return bytes;
 }
 
-int64_t AttentionReplyBytes(const AttentionReply& reply, const Tokenizer& tokenizer,
-                            int64_t embedding_values) {
-  const int64_t table = kFramingBytes + TokenTableBytes(reply.encoding, tokenizer) +
-                        embedding_values * int64_t{sizeof(float)};
+int64_t AttentionReplyBytes(const AttentionInput& input, const AttentionReply& reply,
+                            const Tokenizer& tokenizer, int64_t dimension) {
+  const auto values = [](int64_t count) { return count * int64_t{sizeof(float)}; };
+  int64_t table = kFramingBytes + TokenTableBytes(reply.encoding, tokenizer) + input.echo_bytes;
+  if (input.want_embedding) table += values(dimension * (input.changes_the_text() ? 2 : 1));
+  if (input.erasure != TokenErasure::kNone) table += values(reply.encoding.size());
+  if (input.map.level == MapLevel::kWord) table += WordTableBytes(reply, tokenizer);
   int64_t total = 0;
-  const int64_t data =
-      AttentionCapture::SizeBytes(static_cast<int64_t>(reply.layers.size()),
-                                  static_cast<int64_t>(reply.heads.size()), reply.encoding.size());
-  if (__builtin_add_overflow(data, table, &total)) return std::numeric_limits<int64_t>::max();
+  if (__builtin_add_overflow(reply.plan.ResultBytes(), table, &total)) {
+    return std::numeric_limits<int64_t>::max();
+  }
   return total;
 }
 

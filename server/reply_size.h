@@ -16,9 +16,10 @@ namespace attune {
 int64_t EncodeReplyBytes(const std::vector<Encoding>& encodings, const VectorPlan& plan,
                          int64_t hidden);
 
-// `reply` with the encoding, and the layers and heads to keep. Saturates at INT64_MAX.
-int64_t AttentionReplyBytes(const AttentionReply& reply, const Tokenizer& tokenizer,
-                            int64_t embedding_values);
+// `reply` with the encoding and the plan; `dimension` is that of the model's vectors. Saturates at
+// INT64_MAX.
+int64_t AttentionReplyBytes(const AttentionInput& input, const AttentionReply& reply,
+                            const Tokenizer& tokenizer, int64_t dimension);
 
 // `reply` with the encodings.
 int64_t SimilarityReplyBytes(const SimilarityReply& reply, const Tokenizer& tokenizer);

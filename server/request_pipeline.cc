@@ -20,9 +20,6 @@ namespace {
 // millisecond, which costs less than handing them over.
 constexpr int64_t kTokenizeInlineBytes = 8 << 10;
 
-// What an unset max_bytes allows: the receive limit of a gRPC client that sets none.
-constexpr int64_t kDefaultAttentionReplyBytes = int64_t{4} << 20;
-
 constexpr TextFields kEncodeFields{"texts.values", true, "options.max_tokens"};
 constexpr TextFields kEncodePairFields{"text_pairs.values", true, "options.max_tokens"};
 constexpr TextFields kStreamFields{"text", false, "options.max_tokens"};
@@ -165,16 +162,6 @@ absl::StatusOr<std::vector<Encoding>> TakeVectors(const EncodeInput& input,
   return encodings;
 }
 
-absl::StatusOr<int64_t> ResolveMaxBytes(const AttentionInput& input, const ServerOptions& options) {
-  const int64_t most = options.max_attention_reply_bytes;
-  if (!input.max_bytes.has_value()) return std::min(kDefaultAttentionReplyBytes, most);
-  if (*input.max_bytes < 1 || *input.max_bytes > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("query.max_bytes is ", *input.max_bytes, "; it must be from 1 to ", most));
-  }
-  return *input.max_bytes;
-}
-
 // The pooling by which a cosine is a sum over pairs of tokens.
 absl::StatusOr<PoolingMode> ResolveTokenMean(const ModelInfo& model) {
   if (model.pooling.size() == 1 && IsTokenMean(model.pooling.front())) return model.pooling.front();
@@ -187,13 +174,6 @@ absl::StatusOr<PoolingMode> ResolveTokenMean(const ModelInfo& model) {
                    "; only the cosine of means over tokens is a sum over pairs of tokens"));
 }
 
-absl::Status CheckAttentionBytes(int64_t bytes, int64_t max_bytes, int64_t seq) {
-  if (bytes <= max_bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the attention map of ", seq, " tokens needs ", bytes, " bytes; query.max_bytes allows ",
-      max_bytes, "; ask for fewer layers or heads, or raise max_bytes and the client's limit"));
-}
-
 }  // namespace
 
 RequestPipeline::RequestPipeline(const ServerOptions& options, const LoadedModel& model,
@@ -202,6 +182,7 @@ RequestPipeline::RequestPipeline(const ServerOptions& options, const LoadedModel
       engine_(model.engine),
       model_info_(DescribeModel(options_, model)),
       batcher_(batcher),
+      attention_intake_(options_, *engine_, model_info_),
       attention_budget_(options.attention_budget_bytes),
       tokenizer_threads_(options.tokenizer_threads, options.max_pending_bytes) {}
 
@@ -313,41 +294,54 @@ void RequestPipeline::EncodeAs(const TextFields& fields, EncodeInput input,
   if (!started.ok()) done(std::move(started));
 }
 
-void RequestPipeline::MapAttention(AttentionInput input, std::shared_ptr<Call> call,
-                                   Done<AttentionReply> done) {
-  const auto prepare = [this, &input]() -> absl::StatusOr<AttentionReply> {
-    ATTUNE_RETURN_IF_ERROR(CheckAttentionText(input));
-    AttentionReply reply;
-    ATTUNE_ASSIGN_OR_RETURN(
-        reply.layers, ResolveSelection("query.layers", input.layers, model_info_.config.layers));
-    ATTUNE_ASSIGN_OR_RETURN(reply.heads,
-                            ResolveSelection("query.heads", input.heads, model_info_.config.heads));
-    return reply;
-  };
-  absl::StatusOr<AttentionReply> prepared = prepare();
-  if (!prepared.ok()) return done(prepared.status());
+void RequestPipeline::PlanAttention(AttentionInput input, std::shared_ptr<Call> call,
+                                    StartAttention start, std::function<void(absl::Status)> fail) {
+  absl::Status valid = CheckAttentionText(input);
+  if (valid.ok()) valid = attention_intake_.Resolve(input);
+  if (!valid.ok()) return fail(std::move(valid));
 
   const auto text_bytes =
       static_cast<int64_t>(input.text.size() + input.second_text.value_or("").size());
-  auto queue = [this, input = std::move(input), reply = *std::move(prepared), call,
-                done]() mutable -> absl::Status {
-    ATTUNE_ASSIGN_OR_RETURN(reply.encoding, ReadAttentionText(input, *call));
-    ATTUNE_ASSIGN_OR_RETURN(const int64_t max_bytes, ResolveMaxBytes(input, options_));
-    const int64_t bytes = AttentionReplyBytes(reply, engine_->tokenizer(),
-                                              input.want_embedding ? model_info_.dimension : 0);
-    ATTUNE_RETURN_IF_ERROR(CheckAttentionBytes(bytes, max_bytes, reply.encoding.size()));
-    ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held, attention_budget_.Reserve(bytes));
+  auto run = [this, input = std::move(input), call = std::move(call), start, fail] {
+    const auto plan = [&]() -> absl::Status {
+      AttentionReply reply;
+      reply.text = input.text;
+      reply.second_text = input.second_text.value_or("");
+      ATTUNE_ASSIGN_OR_RETURN(reply.encoding, ReadAttentionText(input, *call));
+      ATTUNE_ASSIGN_OR_RETURN(AttentionWork work, attention_intake_.Plan(input, reply));
+      return start(input, std::move(reply), std::move(work));
+    };
+    absl::Status started = plan();
+    if (!started.ok()) fail(std::move(started));
+  };
+  absl::Status queued = RunByTextSize(text_bytes, std::move(run));
+  if (!queued.ok()) fail(std::move(queued));
+}
 
-    const auto job = std::make_shared<AttentionJob>(std::move(call), std::move(reply),
-                                                    input.want_embedding, std::move(held), done);
+void RequestPipeline::MapAttention(AttentionInput input, std::shared_ptr<Call> call,
+                                   Done<AttentionReply> done) {
+  auto start = [this, call, done](const AttentionInput& planned, AttentionReply reply,
+                                  AttentionWork work) -> absl::Status {
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t bytes, attention_intake_.ReplyFits(planned, reply));
+    ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held, attention_budget_.Reserve(bytes));
+    const auto job = std::make_shared<AttentionJob>(call, std::move(reply), std::move(work),
+                                                    std::move(held), done);
     return batcher_.Add({{job, 0, job->tokens()}});
   };
-  auto run = [queue = std::move(queue), done]() mutable {
-    absl::Status queued = queue();
-    if (!queued.ok()) done(std::move(queued));
+  PlanAttention(std::move(input), call, std::move(start), done);
+}
+
+void RequestPipeline::OpenAttentionStream(AttentionInput input, std::shared_ptr<Call> call,
+                                          Done<std::shared_ptr<AttentionStream>> done) {
+  auto start = [this, call, done](const AttentionInput& planned, AttentionReply reply,
+                                  AttentionWork work) -> absl::Status {
+    ATTUNE_ASSIGN_OR_RETURN(const int64_t bytes, attention_intake_.StreamFits(planned, reply));
+    ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held, attention_budget_.Reserve(bytes));
+    done(std::make_shared<AttentionStream>(call, std::move(reply), std::move(work),
+                                           model_info_.config, std::move(held), batcher_));
+    return absl::OkStatus();
   };
-  absl::Status started = RunByTextSize(text_bytes, std::move(run));
-  if (!started.ok()) done(std::move(started));
+  PlanAttention(std::move(input), call, std::move(start), done);
 }
 
 absl::StatusOr<Encoding> RequestPipeline::ReadSimilarityText(const TextFields& fields,

@@ -9,6 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/engine.h"
+#include "server/attention_intake.h"
+#include "server/attention_stream.h"
 #include "server/batcher.h"
 #include "server/byte_budget.h"
 #include "server/call.h"
@@ -40,6 +42,9 @@ class RequestPipeline {
   // About the most bytes that the answer to a text of `text_bytes` bytes has.
   int64_t MostReplyBytes(const EncodeInput& options, int64_t text_bytes) const;
   void MapAttention(AttentionInput input, std::shared_ptr<Call> call, Done<AttentionReply> done);
+  // The reply is a stream that has computed nothing yet.
+  void OpenAttentionStream(AttentionInput input, std::shared_ptr<Call> call,
+                           Done<std::shared_ptr<AttentionStream>> done);
   void ExplainSimilarity(SimilarityInput input, std::shared_ptr<Call> call,
                          Done<SimilarityReply> done);
   void Tokenize(TokenizeInput input, std::shared_ptr<Call> call, Done<TokenizeReply> done);
@@ -53,6 +58,12 @@ class RequestPipeline {
   // The tokens of each item, as the model will read them.
   absl::StatusOr<std::vector<Encoding>> ReadInput(const TextFields& fields,
                                                   const EncodeInput& input, const Call& call) const;
+  // Checks `input`, reads its text where there is time for it, and plans what is to be computed:
+  // start(input, reply, work) takes it on. Errors, its own included, are given to `fail`.
+  using StartAttention =
+      std::function<absl::Status(const AttentionInput&, AttentionReply, AttentionWork)>;
+  void PlanAttention(AttentionInput input, std::shared_ptr<Call> call, StartAttention start,
+                     std::function<void(absl::Status)> fail);
   absl::Status CheckAttentionText(const AttentionInput& input) const;
   absl::StatusOr<Encoding> ReadAttentionText(const AttentionInput& input, const Call& call) const;
 
@@ -67,6 +78,7 @@ class RequestPipeline {
   const std::shared_ptr<const Engine> engine_;
   const ModelInfo model_info_;
   Batcher& batcher_;
+  const AttentionIntake attention_intake_;
   ByteBudget attention_budget_;
   TaskQueue tokenizer_threads_;
 };

@@ -59,23 +59,58 @@ struct EncodeReply {
   int64_t dimension = 0;
 };
 
+// Heads of a layer, as the caller numbers them; no head is all of them.
+struct AblatedHeads {
+  int64_t layer = 0;
+  std::optional<int64_t> head;
+  AblationMode mode = AblationMode::kZero;
+};
+
+// What is done to each token in turn.
+enum class TokenErasure { kNone, kRemove, kMask };
+
 struct AttentionInput {
   absl::string_view text;
   // The second text of a pair; absent when there is one text.
   std::optional<absl::string_view> second_text;
   TokenizePolicy policy;
-  std::vector<int64_t> layers;  // as the caller gave them: empty is all, negative from the end
+  // As the caller gave them: nothing is all, negative numbers count from the end.
+  std::vector<int64_t> layers;
   std::vector<int64_t> heads;
+  std::vector<IndexRange> layer_ranges;
+  std::vector<IndexRange> head_ranges;
+  MapQuery map;                 // its layers, heads and pooled_queries once the model is known
+  bool pooled_queries = false;  // as the model pools
+  std::vector<TextRange> spans;
+  std::vector<AblatedHeads> ablate;
+  std::vector<int64_t> mask_tokens;
+  TokenErasure erasure = TokenErasure::kNone;
   std::optional<int64_t> max_bytes;
   bool want_embedding = false;
+  int64_t echo_bytes = 0;  // an upper bound of what repeating the query in the reply takes
+
+  // Of the model, once it is known.
+  std::optional<HeadAblation> ablation;
+
+  bool changes_the_text() const { return !ablate.empty() || !mask_tokens.empty(); }
+};
+
+struct EmbeddingMovement {
+  double cosine_distance = 0;
+  double l2_distance = 0;
+  std::vector<float> baseline;
 };
 
 struct AttentionReply {
+  absl::string_view text;
+  absl::string_view second_text;  // empty if there is none
   Encoding encoding;
-  std::vector<int64_t> layers;
-  std::vector<int64_t> heads;
-  std::string data;  // f32, little-endian, row-major [layers, heads, seq, seq]
-  std::vector<float> embedding;
+  MapPlan plan;
+  MapResult result;
+  std::string input_sha256;
+  std::vector<float> embedding;               // empty unless wanted
+  std::optional<EmbeddingMovement> movement;  // under ablation and masks
+  std::vector<float> erasure;                 // [seq], or empty
 };
 
 struct SimilarityInput {

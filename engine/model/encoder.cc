@@ -31,18 +31,27 @@ constexpr int64_t kLeastSharedRows = 16;
 // Every thread reads all the weights for its rows, so with many threads each should have some.
 constexpr int64_t kRowsPerThread = 32;
 
-// Hands one text's attention weights of one layer to the tap.
+bool IsAblated(const HeadAblation* ablation, int64_t layer, int64_t head) {
+  return ablation != nullptr && ablation->mode(layer, head) != AblationMode::kNone;
+}
+
+// Hands one text's attention weights of one layer to the tap: those that were computed, not those
+// of ablated heads.
 class TapSink final : public AttentionWeightsSink {
  public:
-  TapSink(LayerTap& tap, int64_t text, int64_t layer) : tap_(tap), text_(text), layer_(layer) {}
+  TapSink(LayerTap& tap, const HeadAblation* ablation, int64_t text, int64_t layer)
+      : tap_(tap), ablation_(ablation), text_(text), layer_(layer) {}
 
-  bool Wants(int64_t head) override { return tap_.WantsWeights(layer_, head); }
+  bool Wants(int64_t head) override {
+    return tap_.WantsWeights(layer_, head) && !IsAblated(ablation_, layer_, head);
+  }
   void OnWeights(int64_t head, ConstMatrixView weights) override {
     tap_.OnWeights(text_, layer_, head, weights);
   }
 
  private:
   LayerTap& tap_;
+  const HeadAblation* const ablation_;
   const int64_t text_;
   const int64_t layer_;
 };
@@ -189,6 +198,7 @@ struct Encoder::Pass {
   const Batch& batch;
   EncoderWorkspace& workspace;
   LayerTap* tap;
+  const HeadAblation* ablation;
   EncoderTeam& team;
   EncoderSeat seat;  // the leader's
 };
@@ -256,7 +266,7 @@ absl::StatusOr<ConstMatrixView> Encoder::Forward(OpContext& context, const Batch
   EncoderTeam alone(0);
   EncoderTeam& team = options.team == nullptr ? alone : *options.team;
   const absl::Cleanup dismiss = [&team] { team.Dismiss(); };
-  Pass pass{batch, workspace, options.tap, team, {context, workspace.scratch_}};
+  Pass pass{batch, workspace, options.tap, options.ablation, team, {context, workspace.scratch_}};
 
   ATTUNE_RETURN_IF_ERROR(Embed(batch, workspace));
   if (options.tap != nullptr) options.tap->OnHidden(0, workspace.hidden());
@@ -301,10 +311,11 @@ absl::Status Encoder::Embed(const Batch& batch, EncoderWorkspace& workspace) con
 }
 
 absl::Status Encoder::RunLayer(OpContext& context, const Batch& batch, int64_t layer,
-                               EncoderWorkspace& workspace, LayerTap* tap) const {
+                               EncoderWorkspace& workspace, LayerTap* tap,
+                               const HeadAblation* ablation) const {
   const ScopedFlushDenormals flush_denormals;
   EncoderTeam alone(0);
-  Pass pass{batch, workspace, tap, alone, {context, workspace.scratch_}};
+  Pass pass{batch, workspace, tap, ablation, alone, {context, workspace.scratch_}};
   ATTUNE_RETURN_IF_ERROR(Project(pass, layers_[static_cast<size_t>(layer)]));
   ATTUNE_RETURN_IF_ERROR(Attend(pass, layer));
   return Update(pass, layer, /*project_next=*/false);
@@ -329,21 +340,64 @@ absl::Status Encoder::ProjectRows(EncoderSeat& seat, const Layer& layer, int64_t
 // attention = softmax(queries keys^T / sqrt(head_dim)) values, within each text
 absl::Status Encoder::Attend(Pass& pass, int64_t layer) const {
   if (pass.tap != nullptr) {
-    for (int64_t text = 0; text < pass.batch.texts(); ++text) {
-      TapSink sink(*pass.tap, text, layer);
-      AttendHeads(pass.seat, pass.batch, text, {0, config_.heads}, pass.workspace, &sink);
-    }
+    AttendTapped(pass, layer);
     return absl::OkStatus();
   }
   // Each text in as many parts as there are lanes.
   const int lanes = pass.team.lanes();
   const int parts = lanes * static_cast<int>(pass.batch.texts());
-  return ShareOut(pass.team, pass.seat, parts, [&](EncoderSeat& seat, int part) {
+  ATTUNE_RETURN_IF_ERROR(ShareOut(pass.team, pass.seat, parts, [&](EncoderSeat& seat, int part) {
     const int64_t lane = part % lanes;
     const HeadRange heads = {config_.heads * lane / lanes, config_.heads * (lane + 1) / lanes};
     AttendHeads(seat, pass.batch, part / lanes, heads, pass.workspace, nullptr);
     return absl::OkStatus();
-  });
+  }));
+  if (pass.ablation != nullptr) AblateHeads(pass, layer);
+  return absl::OkStatus();
+}
+
+void Encoder::AttendTapped(Pass& pass, int64_t layer) const {
+  for (int64_t text = 0; text < pass.batch.texts(); ++text) {
+    TapSink sink(*pass.tap, pass.ablation, text, layer);
+    AttendHeads(pass.seat, pass.batch, text, {0, config_.heads}, pass.workspace, &sink);
+  }
+  if (pass.ablation != nullptr) AblateHeads(pass, layer);
+  if (!pass.tap->WantsAttention(layer)) return;
+  const Layer& weights = layers_[static_cast<size_t>(layer)];
+  EncoderWorkspace& workspace = pass.workspace;
+  for (int64_t text = 0; text < pass.batch.texts(); ++text) {
+    const int64_t begin = pass.batch.row_begin[static_cast<size_t>(text)];
+    const int64_t end = begin + pass.batch.seq(text);
+    pass.tap->OnAttention({.text = text,
+                           .layer = layer,
+                           .input = workspace.hidden_.view().Rows(begin, end),
+                           .qkv = workspace.qkv_.view().Rows(begin, end),
+                           .mixed = workspace.attention_.view().Rows(begin, end),
+                           .output = *weights.attention_output,
+                           .norm = weights.attention_norm,
+                           .epsilon = config_.layer_norm_epsilon,
+                           .context = pass.seat.context});
+  }
+}
+
+void Encoder::AblateHeads(Pass& pass, int64_t layer) const {
+  const int64_t head_dim = config_.head_dim();
+  for (int64_t text = 0; text < pass.batch.texts(); ++text) {
+    const int64_t begin = pass.batch.row_begin[static_cast<size_t>(text)];
+    const int64_t end = begin + pass.batch.seq(text);
+    for (int64_t head = 0; head < config_.heads; ++head) {
+      if (!IsAblated(pass.ablation, layer, head)) continue;
+      const AblationMode mode = pass.ablation->mode(layer, head);
+      const int64_t column = head * head_dim;
+      const int64_t value_column = 2 * config_.hidden + column;
+      AblateHead(
+          mode,
+          pass.workspace.qkv_.view().Rows(begin, end).Cols(value_column, value_column + head_dim),
+          pass.workspace.attention_.view().Rows(begin, end).Cols(column, column + head_dim));
+      if (pass.tap == nullptr || !pass.tap->WantsWeights(layer, head)) continue;
+      pass.tap->OnWeights(text, layer, head, AblatedWeights(mode, end - begin).view());
+    }
+  }
 }
 
 void Encoder::AttendHeads(EncoderSeat& seat, const Batch& batch, int64_t text, HeadRange heads,

@@ -15,6 +15,7 @@
 #include "engine/base/team.h"
 #include "engine/model/batch.h"
 #include "engine/model/config.h"
+#include "engine/model/head_ablation.h"
 #include "engine/model/layer_tap.h"
 #include "engine/model/weights.h"
 #include "engine/ops/attention.h"
@@ -106,6 +107,8 @@ class Encoder {
 
   struct ForwardOptions {
     LayerTap* tap = nullptr;  // borrowed; null when nobody listens
+    // Heads that do something else than attend, which every later step sees. Borrowed; null: none.
+    const HeadAblation* ablation = nullptr;
     // Asked between layers: true ends the pass with kCancelled, so that work nobody waits for
     // stops early. Null means never.
     std::function<bool()> should_stop = nullptr;
@@ -130,7 +133,8 @@ class Encoder {
   // through layer `layer`, 0-based. Errors as for Forward.
   absl::Status Embed(const Batch& batch, EncoderWorkspace& workspace) const;
   absl::Status RunLayer(OpContext& context, const Batch& batch, int64_t layer,
-                        EncoderWorkspace& workspace, LayerTap* tap) const;
+                        EncoderWorkspace& workspace, LayerTap* tap,
+                        const HeadAblation* ablation = nullptr) const;
 
   // Runs the whole pass and returns the last hidden state, valid until the next use of `workspace`:
   // [batch.tokens(), hidden], or [batch.texts(), hidden] of one row a text. A row depends only on
@@ -158,6 +162,9 @@ class Encoder {
   // next layer along.
   absl::Status Project(Pass& pass, const Layer& layer) const;
   absl::Status Attend(Pass& pass, int64_t layer) const;
+  // What differs from Attend's plain work when somebody listens, or heads are ablated.
+  void AttendTapped(Pass& pass, int64_t layer) const;
+  void AblateHeads(Pass& pass, int64_t layer) const;
   absl::Status Update(Pass& pass, int64_t layer, bool project_next) const;
 
   // Their parts. Each names the rows or heads it reads and writes: rows in multiples of

@@ -4,9 +4,27 @@
 
 #include <cstdint>
 
+#include "engine/model/weights.h"
+#include "engine/ops/linear.h"
+#include "engine/ops/op_context.h"
 #include "engine/tensor/matrix.h"
 
 namespace attune {
+
+// One text's attention block in one layer, between the heads and what follows them: everything
+// that the block's output is made of,
+//   norm(input + W_o mixed + b_o), mixed = the heads' weighted values side by side.
+struct AttentionStep {
+  int64_t text = 0;
+  int64_t layer = 0;
+  ConstMatrixView input;  // [seq, hidden]: the residual stream that the layer reads
+  ConstMatrixView qkv;    // [seq, 3 * hidden]: queries, keys and values of all heads
+  ConstMatrixView mixed;  // [seq, hidden]
+  const Linear& output;   // W_o, b_o
+  const LayerNormWeights& norm;
+  float epsilon = 0;
+  OpContext& context;  // of the calling thread, to run `output` with
+};
 
 // Called on the thread that runs the forward pass, between and inside its steps; views are borrowed
 // for the call. Listening never changes one bit of the result.
@@ -19,6 +37,11 @@ class LayerTap {
   // Attention weights of one text: [seq, seq], row = query, column = key.
   virtual void OnWeights(int64_t /*text*/, int64_t /*layer*/, int64_t /*head*/,
                          ConstMatrixView /*weights*/) {}
+
+  // Whether the attention block of this layer is wanted.
+  virtual bool WantsAttention(int64_t /*layer*/) { return false; }
+  // After all the wanted weights of that text and layer.
+  virtual void OnAttention(const AttentionStep& /*step*/) {}
 
   // The hidden state [tokens, hidden] of the whole batch after the embedding layer (layer 0) and
   // after encoder layer l (layer l + 1), numbered as transformers' hidden_states.

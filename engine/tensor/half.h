@@ -12,6 +12,10 @@ float F16ToF32(uint16_t bits);
 // bfloat16 to f32: exact.
 float Bf16ToF32(uint16_t bits);
 
+// f32 to IEEE 754 binary16, round to nearest, ties to even; subnormals included. What is beyond
+// 65,504 by half a step or more becomes an infinity. NaN stays NaN (quiet).
+uint16_t F32ToF16(float value);
+
 // f32 to bfloat16, round to nearest, ties to even. NaN stays NaN (quiet).
 uint16_t F32ToBf16(float value);
 

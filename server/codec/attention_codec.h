@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "attune/v1/attune.pb.h"
+#include "engine/interpret/head_aggregate.h"
 #include "server/requests.h"
 
 namespace attune {
@@ -15,6 +16,20 @@ absl::StatusOr<AttentionInput> DecodeAttentionQuery(const v1::AttentionQuery& qu
 // Moves the matrices out of `reply`.
 void EncodeAttentionReply(AttentionReply reply, const Tokenizer& tokenizer, const ModelInfo& model,
                           v1::AttentionMapResponse& response);
+
+// Sets response.query to `query` with its defaults filled in and without its input, after the rest
+// of the response is there.
+void EchoAttentionQuery(const v1::AttentionQuery& query, v1::AttentionMapResponse& response);
+
+// What a stream tells at its end, apart from what it counted.
+void EncodeAttentionTrailer(const AttentionReply& reply, v1::AttentionTrailer& trailer);
+
+// The statistics of one text of a HeadStatistics stream, as a query without a matrix. Errors as
+// above.
+absl::StatusOr<AttentionInput> DecodeStatisticsText(const v1::HeadStatisticsRequest& request);
+
+void EncodeHeadStatistics(const HeadAggregate& aggregate, int64_t tokens, const ModelInfo& model,
+                          v1::HeadStatisticsResponse& response);
 
 }  // namespace attune
 

@@ -6,16 +6,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
-#include "server/codec/codec_fields.h"
 #include "server/encoder_methods.h"
+#include "server/grpc/attention_stream_call.h"
 #include "server/grpc/grpc_status.h"
+#include "server/grpc/head_statistics_call.h"
 #include "server/grpc/reactor_order.h"
 #include "server/grpc/unary_call.h"
 
 namespace attune {
 namespace {
-
-grpc::Status RpcNotBuilt(absl::string_view rpc) { return ToGrpcStatus(NotBuilt(rpc)); }
 
 // Ends a streaming call at once.
 template <typename Reactor>
@@ -102,16 +101,19 @@ StreamEncodeCall::Options EncoderService::StreamOptions(
   options.max_bytes = options_.max_message_bytes;
   options.deadline = absl::FromChrono(context.deadline());
   options.max_item_time = options_.max_deadline;
-  options.on_done = [this](OpenStream& stream) {
-    streams_.Remove(stream);
-    gate_.Leave();
-  };
+  options.on_done = StreamOver();
   return options;
 }
 
-grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>*
-EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
-  using Reactor = grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>;
+std::function<void(OpenStream&)> EncoderService::StreamOver() {
+  return [this](OpenStream& stream) {
+    streams_.Remove(stream);
+    gate_.Leave();
+  };
+}
+
+template <typename Reactor, typename Start>
+Reactor* EncoderService::StartStream(Start start) {
   TakeOver(this);
   gate_.Enter();
   const absl::StatusOr<Backend> backend = gate_.backend();
@@ -119,25 +121,42 @@ EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
     gate_.Leave();
     return new EndedStream<Reactor>(ToGrpcStatus(backend.status()));
   }
-  const std::shared_ptr<StreamEncodeCall> stream =
-      StreamEncodeCall::Start(*context, *backend->pipeline, StreamOptions(*context));
+  const auto stream = start(*backend);
   streams_.Add(*stream);
   // The gate may have closed, and the open streams been ended, before this one was among them.
   const absl::Status refusal = gate_.backend().status();
   if (!refusal.ok()) stream->EndWith(refusal);
+  stream->Open();
   return stream.get();
 }
 
+grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>*
+EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
+  using Reactor = grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>;
+  return StartStream<Reactor>([&](const Backend& backend) {
+    return StreamEncodeCall::Create(*context, *backend.pipeline, StreamOptions(*context));
+  });
+}
+
 grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* EncoderService::StreamAttentionMap(
-    grpc::CallbackServerContext* /*context*/, const v1::StreamAttentionMapRequest* /*request*/) {
+    grpc::CallbackServerContext* context, const v1::StreamAttentionMapRequest* request) {
   using Reactor = grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>;
-  return new EndedStream<Reactor>(RpcNotBuilt("StreamAttentionMap"));
+  return StartStream<Reactor>([&](const Backend& backend) {
+    return AttentionStreamCall::Create(*context, *request, *backend.pipeline, *backend.tokenizer,
+                                       absl::FromChrono(context->deadline()), StreamOver());
+  });
 }
 
 grpc::ServerReadReactor<v1::HeadStatisticsRequest>* EncoderService::HeadStatistics(
-    grpc::CallbackServerContext* /*context*/, v1::HeadStatisticsResponse* /*response*/) {
+    grpc::CallbackServerContext* context, v1::HeadStatisticsResponse* response) {
   using Reactor = grpc::ServerReadReactor<v1::HeadStatisticsRequest>;
-  return new EndedStream<Reactor>(RpcNotBuilt("HeadStatistics"));
+  HeadStatisticsCall::Options options;
+  options.deadline = absl::FromChrono(context->deadline());
+  options.max_item_time = options_.max_deadline;
+  options.on_done = StreamOver();
+  return StartStream<Reactor>([&](const Backend& backend) {
+    return HeadStatisticsCall::Create(*backend.pipeline, *response, std::move(options));
+  });
 }
 
 }  // namespace attune

@@ -39,16 +39,14 @@ class EncoderService final : public v1::EncoderService::CallbackService {
                                      v1::GetModelResponse* response) override;
   grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>* StreamEncode(
       grpc::CallbackServerContext* context) override;
-
-  grpc::ServerUnaryReactor* ExplainSimilarity(grpc::CallbackServerContext* context,
-                                              const v1::ExplainSimilarityRequest* request,
-                                              v1::ExplainSimilarityResponse* response) override;
-
-  // Not built yet: UNIMPLEMENTED, saying so.
   grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* StreamAttentionMap(
       grpc::CallbackServerContext* context, const v1::StreamAttentionMapRequest* request) override;
   grpc::ServerReadReactor<v1::HeadStatisticsRequest>* HeadStatistics(
       grpc::CallbackServerContext* context, v1::HeadStatisticsResponse* response) override;
+
+  grpc::ServerUnaryReactor* ExplainSimilarity(grpc::CallbackServerContext* context,
+                                              const v1::ExplainSimilarityRequest* request,
+                                              v1::ExplainSimilarityResponse* response) override;
 
  private:
   // A call that is counted until its reactor is done.
@@ -56,7 +54,13 @@ class EncoderService final : public v1::EncoderService::CallbackService {
   grpc::ServerUnaryReactor* StartCall(const grpc::CallbackServerContext& context,
                                       const Request& request, Response& response);
 
+  // A stream that is counted and among the open ones until it is over. start(backend) creates it.
+  template <typename Reactor, typename Start>
+  Reactor* StartStream(Start start);
+
   StreamEncodeCall::Options StreamOptions(const grpc::CallbackServerContext& context);
+  // What a stream calls when it is over.
+  std::function<void(OpenStream&)> StreamOver();
 
   CallGate& gate_;
   const ServerOptions options_;

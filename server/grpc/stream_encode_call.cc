@@ -14,14 +14,18 @@
 
 namespace attune {
 
-std::shared_ptr<StreamEncodeCall> StreamEncodeCall::Start(grpc::CallbackServerContext& context,
-                                                          RequestPipeline& pipeline,
-                                                          Options options) {
+std::shared_ptr<StreamEncodeCall> StreamEncodeCall::Create(grpc::CallbackServerContext& context,
+                                                           RequestPipeline& pipeline,
+                                                           Options options) {
   auto stream = std::make_shared<StreamEncodeCall>(context, pipeline, std::move(options));
   MutexLock lock(stream->mu_);
   stream->self_ = stream;
-  stream->Advance();
   return stream;
+}
+
+void StreamEncodeCall::Open() {
+  MutexLock lock(mu_);
+  Advance();
 }
 
 StreamEncodeCall::StreamEncodeCall(grpc::CallbackServerContext& context, RequestPipeline& pipeline,

@@ -46,14 +46,16 @@ class StreamEncodeCall final
     std::function<void(OpenStream& stream)> on_done;
   };
 
-  // Starts reading. The stream keeps itself alive until it is over. `context` and `pipeline` are
+  // The stream keeps itself alive until it is over. Open starts it. `context` and `pipeline` are
   // borrowed until then, and `pipeline` until the last item's answer.
-  static std::shared_ptr<StreamEncodeCall> Start(grpc::CallbackServerContext& context,
-                                                 RequestPipeline& pipeline, Options options);
+  static std::shared_ptr<StreamEncodeCall> Create(grpc::CallbackServerContext& context,
+                                                  RequestPipeline& pipeline, Options options);
 
-  // Use Start.
+  // Use Create.
   StreamEncodeCall(grpc::CallbackServerContext& context, RequestPipeline& pipeline,
                    Options options);
+
+  void Open();
 
   void EndWith(const absl::Status& reason) override;
   void CancelIfStalled(absl::Time since) override;

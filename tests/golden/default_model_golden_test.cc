@@ -18,18 +18,19 @@
 #include "engine/base/file_reader.h"
 #include "engine/base/sha256.h"
 #include "engine/engine.h"
-#include "engine/interpret/attention_capture.h"
 #include "engine/model/batch.h"
 #include "engine/tensor/finite.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/golden/default_model.h"
 #include "tests/golden/golden_file.h"
+#include "tests/support/attention_capture.h"
 #include "tests/support/status_matchers.h"
 
 namespace attune {
 namespace {
 
+using ::attune::testing::AttentionCapture;
 using ::attune::testing::Compare;
 using ::attune::testing::Cosine;
 using ::attune::testing::DefaultModelPath;

@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/attention_maps.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
 
@@ -14,32 +15,14 @@ namespace {
 using ::attune::testing::Encode;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
+using ::attune::testing::MapAttention;
+using ::attune::testing::MapResult;
 using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
 using ::attune::testing::TinyModel;
 using ::attune::testing::TinyModelOptions;
 using ::attune::testing::WithDeadline;
 using ::testing::ElementsAre;
-
-struct MapResult {
-  grpc::Status status;
-  v1::AttentionMapResponse response;
-
-  std::vector<float> Data() const {
-    std::vector<float> values(response.data().size() / sizeof(float));
-    std::memcpy(values.data(), response.data().data(), response.data().size());
-    return values;
-  }
-};
-
-MapResult MapAttention(TestServer& server, const v1::AttentionQuery& query) {
-  v1::AttentionMapRequest request;
-  *request.mutable_query() = query;
-  MapResult result;
-  const auto context = WithDeadline();
-  result.status = server.stub().AttentionMap(context.get(), request, &result.response);
-  return result;
-}
 
 v1::AttentionQuery Query(const std::string& text) {
   v1::AttentionQuery query;

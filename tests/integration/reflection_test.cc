@@ -68,18 +68,5 @@ TEST(ReflectionTest, ListsOurServiceAndHealth) {
   EXPECT_THAT(answer, HasSubstr("grpc.health.v1.Health"));
 }
 
-TEST(ReflectionTest, MethodsThatAreNotBuiltYetSaySo) {
-  const TinyModel model;
-  TestServer server(TestOptions(model.path()));
-  for (const std::string rpc : {"StreamAttentionMap", "HeadStatistics"}) {
-    grpc::Status status;
-    CallByName(server, "/attune.v1.EncoderService/" + rpc, "", status);
-    EXPECT_THAT(status, GrpcStatusIs(grpc::StatusCode::UNIMPLEMENTED, rpc + " is not built yet"));
-  }
-  grpc::Status status;
-  CallByName(server, "/attune.v1.EncoderService/NoSuchMethod", "", status);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-}
-
 }  // namespace
 }  // namespace attune

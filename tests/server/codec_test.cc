@@ -109,23 +109,8 @@ TEST(AttentionCodecTest, RefusesEachOptionThatIsNotBuiltByName) {
   const std::vector<std::pair<std::string, std::string>> fields = {
       {"token_ids { values: 1 }", "query.token_ids"},
       {"vectors { }", "query.vectors"},
-      {"text: 'a' matrix: ATTENTION_MATRIX_ROLLOUT", "query.matrix"},
-      {"text: 'a' head_reduction: ATTENTION_REDUCTION_MEAN", "query.head_reduction"},
-      {"text: 'a' layer_reduction: ATTENTION_REDUCTION_MEAN", "query.layer_reduction"},
-      {"text: 'a' level: ATTENTION_LEVEL_WORD", "query.level"},
-      {"text: 'a' specials: ATTENTION_SPECIALS_DROP", "query.specials"},
-      {"text: 'a' encoding: ATTENTION_ENCODING_U8", "query.encoding"},
-      {"text: 'a' statistics: true", "query.statistics"},
-      {"text: 'a' mixing_ratio: true", "query.mixing_ratio"},
-      {"text: 'a' specials_axes: ATTENTION_AXES_KEYS", "query.specials_axes"},
-      {"text: 'a' block: ATTENTION_BLOCK_AB", "query.block"},
-      {"text: 'a' query_range { begin: 0 end: 1 }", "query.query_range"},
-      {"text: 'a' key_range { begin: 0 end: 1 }", "query.key_range"},
-      {"text: 'a' spans { begin: 0 end: 1 }", "query.spans"},
-      {"text: 'a' sparsity { top_k: 1 }", "query.sparsity"},
-      {"text: 'a' pool { size: 8 }", "query.pool"},
-      {"text: 'a' ablate { layer: 0 head: 1 }", "query.ablate"},
-      {"text: 'a' mask_tokens: 1", "query.mask_tokens"},
+      {"text: 'a' matrix: ATTENTION_MATRIX_FLOW", "query.matrix FLOW"},
+      {"text: 'a' matrix: ATTENTION_MATRIX_VALUE_ZEROING", "query.matrix VALUE_ZEROING"},
   };
   for (const auto& [text, field] : fields) {
     EXPECT_THAT(DecodeAttentionQuery(Parse<v1::AttentionQuery>(text)),
@@ -133,18 +118,40 @@ TEST(AttentionCodecTest, RefusesEachOptionThatIsNotBuiltByName) {
   }
 }
 
-TEST(AttentionCodecTest, APairWithABlankSecondTextIsStillAPair) {
-  const auto query = Parse<v1::AttentionQuery>("text_pair { first: 'a' }");
-  ATTUNE_ASSERT_OK_AND_ASSIGN(const AttentionInput input, DecodeAttentionQuery(query));
-  EXPECT_EQ(input.text, "a");
-  EXPECT_EQ(input.second_text, "");
+TEST(AttentionCodecTest, RefusesUnknownEnumNumbers) {
+  for (const std::string field :
+       {"matrix", "head_reduction", "layer_reduction", "level", "specials", "specials_axes",
+        "block", "encoding", "truncation", "erasure"}) {
+    EXPECT_THAT(
+        DecodeAttentionQuery(Parse<v1::AttentionQuery>("text: 'a' " + field + ": 77")),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("query." + field + " is 77")));
+  }
+  EXPECT_THAT(
+      DecodeAttentionQuery(Parse<v1::AttentionQuery>("text: 'a' ablate {} ablate { mode: 9 }")),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("query.ablate[1].mode is 9")));
+  EXPECT_THAT(DecodeAttentionQuery(Parse<v1::AttentionQuery>("text: 'a' pool { reduction: 9 }")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("query.pool.reduction is 9")));
 }
 
-TEST(AttentionCodecTest, RefusesUnknownEnumNumbers) {
-  v1::AttentionQuery query = Parse<v1::AttentionQuery>("text: 'a'");
-  query.set_encoding(static_cast<v1::AttentionEncoding>(77));
-  EXPECT_THAT(DecodeAttentionQuery(query),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("query.encoding is 77")));
+TEST(AttentionCodecTest, PicturesAre32CellsOfTheMaximumByDefault) {
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const AttentionInput input,
+                              DecodeAttentionQuery(Parse<v1::AttentionQuery>("text: 'a' pool {}")));
+  ASSERT_TRUE(input.map.pool.has_value());
+  EXPECT_EQ(input.map.pool->size, 32);
+  EXPECT_EQ(input.map.pool->reduction, MapReduction::kMax);
+}
+
+TEST(AttentionCodecTest, TellsAHeadFromAllOfThem) {
+  ATTUNE_ASSERT_OK_AND_ASSIGN(
+      const AttentionInput input,
+      DecodeAttentionQuery(Parse<v1::AttentionQuery>(
+          "text: 'a' ablate { layer: -1 head: 0 mode: MODE_UNIFORM } ablate { layer: 2 }")));
+  ASSERT_EQ(input.ablate.size(), 2u);
+  EXPECT_EQ(input.ablate[0].layer, -1);
+  EXPECT_EQ(input.ablate[0].head, 0);
+  EXPECT_EQ(input.ablate[0].mode, AblationMode::kUniform);
+  EXPECT_FALSE(input.ablate[1].head.has_value());
+  EXPECT_EQ(input.ablate[1].mode, AblationMode::kZero);
 }
 
 TEST(AttentionCodecTest, KeepsNegativeSelectionsAndHugeByteLimits) {

@@ -137,6 +137,26 @@ class Recorder final : public LayerTap {
   std::vector<Matrix> hidden;
 };
 
+// Every attention block of a pass, and the hidden states around it.
+class AttentionRecorder final : public LayerTap {
+ public:
+  bool WantsAttention(int64_t) override { return true; }
+  void OnAttention(const AttentionStep& step) override {
+    steps.push_back({step.text, step.layer, Copy(step.input), Copy(step.qkv), Copy(step.mixed)});
+  }
+  void OnHidden(int64_t, ConstMatrixView state) override { hidden.push_back(Copy(state)); }
+
+  struct Step {
+    int64_t text;
+    int64_t layer;
+    Matrix input;
+    Matrix qkv;
+    Matrix mixed;
+  };
+  std::vector<Step> steps;
+  std::vector<Matrix> hidden;
+};
+
 class EncoderTest : public ::testing::TestWithParam<Precision> {
  protected:
   explicit EncoderTest(const ModelConfig& config = SmallConfig()) : config_(config) {}
@@ -303,6 +323,76 @@ TEST_P(EncoderTest, ListeningChangesNoBit) {
   Recorder recorder;
   EXPECT_THAT(Forward(batch, &recorder).view(), SameBits(plain.view()));
   EXPECT_THAT(recorder.hidden.back().view(), SameBits(plain.view()));
+}
+
+TEST_P(EncoderTest, AnAblationOfNoHeadChangesNoBit) {
+  const Batch batch = MakeBatch({RandomText(19, config_.vocab, 1)});
+  const HeadAblation none(config_.layers, config_.heads);
+  const Matrix plain = Forward(batch);
+  const auto ablated = encoder_->Forward(context_, batch, workspace_, {.ablation = &none});
+  ASSERT_THAT(ablated, IsOk());
+  EXPECT_THAT(*ablated, SameBits(plain.view()));
+}
+
+TEST_P(EncoderTest, AblatedHeadsGiveNothingOrTheMeanOfTheirTextsValues) {
+  const Batch batch = MakeBatch({RandomText(19, config_.vocab, 1), RandomText(1, config_.vocab, 2),
+                                 RandomText(8, config_.vocab, 3)});
+  HeadAblation ablation(config_.layers, config_.heads);
+  ablation.Set(1, 0, AblationMode::kZero);
+  ablation.Set(1, 3, AblationMode::kUniform);
+  AttentionRecorder recorder;
+  ASSERT_THAT(ForwardStatus(batch, {.tap = &recorder, .ablation = &ablation}), IsOk());
+  const int64_t head_dim = config_.head_dim();
+  for (const AttentionRecorder::Step& step : recorder.steps) {
+    if (step.layer != 1) continue;
+    const int64_t seq = step.mixed.rows();
+    EXPECT_EQ(seq, batch.seq(step.text));
+    for (int64_t d = 0; d < head_dim; ++d) {
+      const int64_t uniform = 3 * head_dim + d;
+      double sum = 0;
+      for (int64_t i = 0; i < seq; ++i) {
+        sum += double{step.qkv.view().at(i, 2 * config_.hidden + uniform)};
+      }
+      for (int64_t i = 0; i < seq; ++i) {
+        EXPECT_EQ(step.mixed.view().at(i, d), 0);
+        EXPECT_NEAR(step.mixed.view().at(i, uniform), sum / static_cast<double>(seq), 1e-6);
+      }
+    }
+  }
+}
+
+TEST_P(EncoderTest, AnAblatedPassHasTheSameBitsWithAndWithoutATap) {
+  const Batch batch = MakeBatch({RandomText(19, config_.vocab, 1)});
+  HeadAblation ablation(config_.layers, config_.heads);
+  ablation.Set(0, 1, AblationMode::kUniform);
+  ablation.Set(2, 2, AblationMode::kZero);
+  AttentionRecorder recorder;
+  const auto tapped =
+      encoder_->Forward(context_, batch, workspace_, {.tap = &recorder, .ablation = &ablation});
+  ASSERT_THAT(tapped, IsOk());
+  const Matrix expected = Copy(*tapped);
+  const auto silent = encoder_->Forward(context_, batch, workspace_, {.ablation = &ablation});
+  ASSERT_THAT(silent, IsOk());
+  EXPECT_THAT(*silent, SameBits(expected.view()));
+  EXPECT_THAT(Forward(batch).view(), ::testing::Not(SameBits(expected.view())));
+}
+
+// input + W_o mixed + b_o, normalised, is what the feed-forward half of the layer reads.
+TEST_P(EncoderTest, TapsSeeTheAttentionBlockOfEachTextAndLayer) {
+  const Batch batch = MakeBatch({RandomText(9, config_.vocab, 1), RandomText(4, config_.vocab, 2)});
+  AttentionRecorder recorder;
+  const Matrix plain = Forward(batch);
+  EXPECT_THAT(Forward(batch, &recorder).view(), SameBits(plain.view()));
+  ASSERT_EQ(recorder.steps.size(), static_cast<size_t>(2 * config_.layers));
+  for (const AttentionRecorder::Step& step : recorder.steps) {
+    EXPECT_THAT(step.input.view(),
+                SameBits(RowsOfText(recorder.hidden[static_cast<size_t>(step.layer)].view(), batch,
+                                    step.text)));
+    const testing::ReferenceAttention expected =
+        testing::ReferenceSelfAttention(testing::DoubleMatrix(step.qkv.view()), config_.heads);
+    // Sums of up to 9 products of weights and values, a few units at most.
+    EXPECT_THAT(step.mixed.view(), AllNear(expected.dst, 64 * testing::kEps));
+  }
 }
 
 TEST_P(EncoderTest, AUsedWorkspaceGivesTheBitsOfAFreshOne) {

@@ -59,6 +59,37 @@ TEST(HalfTest, C47F32RoundsToTheNearestBf16TiesToEven) {
   EXPECT_EQ(F32ToBf16(-kInfinity), 0xFF80);
 }
 
+TEST(HalfTest, F16SurvivesTheRoundTripAndNanStaysNan) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float value = F16ToF32(static_cast<uint16_t>(bits));
+    const uint16_t back = F32ToF16(value);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(F16ToF32(back))) << bits;
+    } else {
+      EXPECT_EQ(back, bits);
+    }
+  }
+  EXPECT_TRUE(std::isnan(F16ToF32(F32ToF16(std::bit_cast<float>(0x7F800001u)))));
+}
+
+TEST(HalfTest, F32RoundsToTheNearestF16TiesToEven) {
+  // Between each two neighbours: just below the middle goes down, just above up, the middle to the
+  // even one.
+  for (uint32_t bits = 0; bits < 0x7BFF; ++bits) {
+    const float low = F16ToF32(static_cast<uint16_t>(bits));
+    const float high = F16ToF32(static_cast<uint16_t>(bits + 1));
+    const float middle = (low + high) / 2;  // exact
+    const uint32_t even = bits + bits % 2;
+    ASSERT_EQ(F32ToF16(middle), even) << bits;
+    ASSERT_EQ(F32ToF16(std::nextafter(middle, low)), bits);
+    ASSERT_EQ(F32ToF16(std::nextafter(middle, high)), bits + 1);
+    ASSERT_EQ(F32ToF16(-middle), even | 0x8000u) << bits;
+  }
+  EXPECT_EQ(F32ToF16(65519.996f), 0x7BFF);
+  EXPECT_EQ(F32ToF16(65520.0f), 0x7C00);
+  EXPECT_EQ(F32ToF16(-kInfinity), 0xFC00);
+}
+
 TEST(HalfTest, Bf16SurvivesTheRoundTripAndNanStaysNan) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const float value = Bf16ToF32(static_cast<uint16_t>(bits));

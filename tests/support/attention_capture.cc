@@ -1,9 +1,8 @@
-#include "engine/interpret/attention_capture.h"
+#include "tests/support/attention_capture.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -11,7 +10,7 @@
 #include "engine/base/check.h"
 #include "engine/tensor/finite.h"
 
-namespace attune {
+namespace attune::testing {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
@@ -26,47 +25,11 @@ int64_t IndexOf(const std::vector<int64_t>& chosen, int64_t number) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<int64_t>> ResolveSelection(absl::string_view field,
-                                                      absl::Span<const int64_t> requested,
-                                                      int64_t count) {
-  ATTUNE_CHECK(count > 0);
-  std::vector<bool> chosen(static_cast<size_t>(count), requested.empty());
-  for (const int64_t value : requested) {
-    if (value < -count || value >= count) {
-      return absl::InvalidArgumentError(absl::StrCat(field, " holds ", value, "; valid are 0 to ",
-                                                     count - 1, ", and -1 to ", -count,
-                                                     " counted from the last"));
-    }
-    const int64_t number = value < 0 ? value + count : value;
-    if (chosen[static_cast<size_t>(number)]) {
-      return absl::InvalidArgumentError(absl::StrCat(field, " holds ", value, ", but number ",
-                                                     number, " of 0 to ", count - 1,
-                                                     " was given before; give each once"));
-    }
-    chosen[static_cast<size_t>(number)] = true;
-  }
-  std::vector<int64_t> numbers;
-  for (int64_t number = 0; number < count; ++number) {
-    if (chosen[static_cast<size_t>(number)]) numbers.push_back(number);
-  }
-  return numbers;
-}
-
 AttentionCapture::AttentionCapture(std::vector<int64_t> layers, std::vector<int64_t> heads,
                                    int64_t seq)
     : layers_(std::move(layers)), heads_(std::move(heads)), seq_(seq) {
-  const auto layer_count = static_cast<int64_t>(layers_.size());
-  const auto head_count = static_cast<int64_t>(heads_.size());
-  bytes_.resize(static_cast<size_t>(SizeBytes(layer_count, head_count, seq_)));
   received_.resize(layers_.size() * heads_.size());
-}
-
-int64_t AttentionCapture::SizeBytes(int64_t layers, int64_t heads, int64_t seq) {
-  int64_t bytes = sizeof(float);
-  for (const int64_t factor : {layers, heads, seq, seq}) {
-    if (__builtin_mul_overflow(bytes, factor, &bytes)) return std::numeric_limits<int64_t>::max();
-  }
-  return bytes;
+  bytes_.resize(received_.size() * static_cast<size_t>(seq_ * seq_) * sizeof(float));
 }
 
 bool AttentionCapture::WantsWeights(int64_t layer, int64_t head) {
@@ -98,4 +61,4 @@ absl::StatusOr<std::string> AttentionCapture::TakeBytes() {
   return std::move(bytes_);
 }
 
-}  // namespace attune
+}  // namespace attune::testing

@@ -1,0 +1,71 @@
+#include "server/attention_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "engine/base/status_macros.h"
+
+namespace attune {
+
+// One turn of a worker.
+class AttentionStream::NextJob final : public Job {
+ public:
+  NextJob(std::shared_ptr<AttentionStream> stream, Done done)
+      : Job(stream->call_), stream_(std::move(stream)), done_(std::move(done)) {}
+
+  bool runs_alone() const override { return true; }
+  void RunAlone(Session& session) override { done_(stream_->Run(session)); }
+  void Fail(int64_t /*index*/, absl::Status status) override { done_(std::move(status)); }
+
+ private:
+  const std::shared_ptr<AttentionStream> stream_;
+  const Done done_;
+};
+
+AttentionStream::AttentionStream(std::shared_ptr<Call> call, AttentionReply header,
+                                 AttentionWork work, const ModelConfig& model,
+                                 ByteBudget::Reservation bytes, Batcher& batcher)
+    : call_(std::move(call)),
+      reply_(std::move(header)),
+      work_(std::move(work)),
+      model_(model),
+      bytes_(std::move(bytes)),
+      batcher_(batcher),
+      mapper_(model, reply_.plan, ablation()) {
+  batch_.Append(work_.ids, reply_.encoding.type_ids);
+}
+
+void AttentionStream::Next(Done done) {
+  const auto job = std::make_shared<NextJob>(shared_from_this(), done);
+  absl::Status queued = batcher_.Add({{job, 0, reply_.encoding.size()}});
+  if (!queued.ok()) done(std::move(queued));
+}
+
+absl::StatusOr<AttentionStream::Part> AttentionStream::Run(Session& session) {
+  if (next_layer_ == 0) {
+    ATTUNE_ASSIGN_OR_RETURN(hidden_, session.Embed(batch_));
+  }
+  const std::vector<int64_t>& chosen = reply_.plan.query.layers;
+  const int64_t end = work_.want_embedding ? model_.layers : chosen.back() + 1;
+  while (next_layer_ < end) {
+    ATTUNE_RETURN_IF_ERROR(call_->CheckWanted(absl::Now()));
+    const int64_t layer = next_layer_++;
+    ATTUNE_RETURN_IF_ERROR(session.RunLayer(batch_, layer, &mapper_, ablation(), hidden_));
+    if (!std::binary_search(chosen.begin(), chosen.end(), layer)) continue;
+    ATTUNE_ASSIGN_OR_RETURN(MapBytes maps, mapper_.TakeMaps());
+    return Part{layer, std::move(maps)};
+  }
+  ATTUNE_RETURN_IF_ERROR(End(session));
+  return Part();
+}
+
+absl::Status AttentionStream::End(Session& session) {
+  ATTUNE_ASSIGN_OR_RETURN(reply_.result, mapper_.Finish());
+  if (!work_.want_embedding) return absl::OkStatus();
+  const Engine::PoolingPlan plan = session.engine().default_pooling();
+  reply_.embedding.resize(static_cast<size_t>(plan.dimension(hidden_.cols())));
+  return PoolText(plan, hidden_.view(), absl::MakeSpan(reply_.embedding));
+}
+
+}  // namespace attune
