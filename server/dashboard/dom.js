@@ -21,8 +21,13 @@ export function tokenNode(token) {
   return make('bdi', { className: token.special ? 'token special' : 'token' }, token.text);
 }
 
-export const cssColor = (name) =>
-  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// The theme's colours, for canvases. Asking is slow: once a frame, not once a token.
+export function themeColors() {
+  const style = getComputedStyle(document.documentElement);
+  const color = (name) => style.getPropertyValue(name).trim();
+  return { ink: color('--ink'), muted: color('--muted'), accent: color('--accent'),
+    mark: color('--mark') };
+}
 
 // Three significant digits, in a width that does not jump about.
 export function shortNumber(value) {

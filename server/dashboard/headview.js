@@ -2,7 +2,7 @@
 // Everything is drawn on a canvas of the size of the window into the list, so a long text costs no
 // more than what is seen of it.
 import { headColor } from './colors.js';
-import { cssColor, fitCanvas, frameScheduler, shortNumber } from './dom.js';
+import { fitCanvas, frameScheduler, shortNumber, themeColors } from './dom.js';
 
 const ROW = 22;
 const TOP = 4;
@@ -130,6 +130,7 @@ export class HeadView {
     this.canvas.style.width = `${width}px`;
     this.canvas.style.height = `${height}px`;
     const context = fitCanvas(this.canvas, width, height);
+    this.colors = themeColors();
     const shift = TOP - this.scroller.scrollTop;
     this.paintLines(context, shift, height, left, right);
     this.paintTokens(context, shift, height, left, right);
@@ -171,12 +172,12 @@ export class HeadView {
 
   paintToken(context, i, y, x, align, focused) {
     if (focused) {
-      context.fillStyle = cssColor('--mark');
+      context.fillStyle = this.colors.mark;
       const start = align === 'right' ? 0 : x;
       context.fillRect(start, y - ROW / 2, align === 'right' ? x : this.geometry().width - x, ROW);
     }
     const token = this.tokens[i];
-    context.fillStyle = cssColor(token.special ? '--muted' : '--ink');
+    context.fillStyle = token.special ? this.colors.muted : this.colors.ink;
     context.textAlign = align;
     // An isolate of its own, so that right-to-left tokens do not turn the number around.
     const text = `\u2068${token.text}\u2069`;

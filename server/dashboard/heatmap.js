@@ -2,7 +2,7 @@
 // The cells are painted once, a pixel each; a frame only scales that picture, so that a matrix of
 // 512 by 512 pans as smoothly as a small one.
 import { colorTable, scalePosition } from './colors.js';
-import { cssColor, fitCanvas, frameScheduler, shortNumber } from './dom.js';
+import { fitCanvas, frameScheduler, shortNumber, themeColors } from './dom.js';
 import { escapeXml } from './headview.js';
 
 const MARGIN = 84;
@@ -207,6 +207,7 @@ export class HeatMap {
     const { width, height } = this.size();
     if (!this.bitmap || width === 0) return;
     const context = fitCanvas(this.canvas, width, height);
+    this.colors = themeColors();
     context.imageSmoothingEnabled = this.cell < 1;
     context.save();
     context.beginPath();
@@ -225,7 +226,7 @@ export class HeatMap {
     const x = MARGIN - this.left + column * this.cell;
     const y = MARGIN - this.top + row * this.cell;
     const size = Math.max(this.cell, 2);
-    context.strokeStyle = cssColor('--accent');
+    context.strokeStyle = this.colors.accent;
     context.lineWidth = 1;
     context.globalAlpha = 0.55;
     context.strokeRect(MARGIN - 2, y, width, size);
@@ -247,8 +248,8 @@ export class HeatMap {
         if (i % every !== 0 && i !== focused) continue;
         const near = focused >= 0 && i !== focused && Math.abs(i - focused) < every;
         if (near) continue;
-        context.fillStyle = cssColor(i === focused ? '--accent' : tokens[i].special
-          ? '--muted' : '--ink');
+        const { accent, muted, ink } = this.colors;
+        context.fillStyle = i === focused ? accent : tokens[i].special ? muted : ink;
         place(`\u2068${tokens[i].text}\u2069`, MARGIN - scroll + (i + 0.5) * this.cell);
       }
     };
