@@ -68,6 +68,18 @@ absl::StatusOr<EncodeResult> Client::EncodeTokenIds(absl::Span<const TokenIdList
   return Encode(std::move(request), options);
 }
 
+absl::StatusOr<EncodeResult> Client::EncodePairs(absl::Span<const TextPair> pairs,
+                                                 const v1::EncodeOptions& options) const {
+  v1::EncodeRequest request;
+  v1::TextPairList* list = request.mutable_text_pairs();
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    absl::Status status = internal::CheckUtf8(pairs[i], absl::StrCat("text_pairs.values[", i, "]"));
+    if (!status.ok()) return status;
+    internal::AddPair(pairs[i], *list);
+  }
+  return Encode(std::move(request), options);
+}
+
 absl::StatusOr<EncodeResult> Client::Encode(v1::EncodeRequest request,
                                             const v1::EncodeOptions& options) const {
   internal::SetEncodeOptions(options, options_.expected_dimension, request);
@@ -79,12 +91,24 @@ absl::StatusOr<EncodeResult> Client::Encode(v1::EncodeRequest request,
 
 absl::StatusOr<v1::AttentionMapResponse> Client::AttentionMap(
     const v1::AttentionQuery& query) const {
-  if (absl::Status status = internal::CheckUtf8(query.text(), "query.text"); !status.ok()) {
-    return status;
+  absl::Status status = internal::CheckUtf8(query.text(), "query.text");
+  if (status.ok()) {
+    status = internal::CheckUtf8(TextPair{query.text_pair().first(), query.text_pair().second()},
+                                 "query.text_pair");
   }
+  if (!status.ok()) return status;
   v1::AttentionMapRequest request;
   *request.mutable_query() = query;
   return Call(encoder_, &v1::EncoderService::StubInterface::AttentionMap, request,
+              options_.deadline);
+}
+
+absl::StatusOr<v1::ExplainSimilarityResponse> Client::ExplainSimilarity(
+    const v1::ExplainSimilarityRequest& request) const {
+  absl::Status status = internal::CheckUtf8(request.first(), "first");
+  if (status.ok()) status = internal::CheckUtf8(request.second(), "second");
+  if (!status.ok()) return status;
+  return Call(encoder_, &v1::EncoderService::StubInterface::ExplainSimilarity, request,
               options_.deadline);
 }
 

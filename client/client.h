@@ -45,8 +45,14 @@ struct EncodeResult {
 };
 
 using TokenIdList = std::vector<uint32_t>;
-// A text in UTF-8, or token ids that are taken as they are.
-using EncodeInput = std::variant<std::string, TokenIdList>;
+// Two texts that the model reads together.
+struct TextPair {
+  std::string first = {};
+  std::string second = {};
+  friend bool operator==(const TextPair&, const TextPair&) = default;
+};
+// A text in UTF-8, token ids that are taken as they are, or a pair of texts.
+using EncodeInput = std::variant<std::string, TokenIdList, TextPair>;
 
 // One result of EncodeAll.
 struct EncodedItem {
@@ -107,6 +113,10 @@ class Client {
   absl::StatusOr<EncodeResult> EncodeTokenIds(absl::Span<const TokenIdList> token_ids,
                                               const v1::EncodeOptions& options = {}) const;
 
+  // Pairs of texts to vectors, one for each pair.
+  absl::StatusOr<EncodeResult> EncodePairs(absl::Span<const TextPair> pairs,
+                                           const v1::EncodeOptions& options = {}) const;
+
   // Any number of inputs to vectors, in requests that fit the message limits. Calls `sink` in the
   // order of the inputs, on the calling thread, and holds no more than the requests in flight.
   //
@@ -116,6 +126,8 @@ class Client {
                          const EncodeAllOptions& options = {}) const;
 
   absl::StatusOr<v1::AttentionMapResponse> AttentionMap(const v1::AttentionQuery& query) const;
+  absl::StatusOr<v1::ExplainSimilarityResponse> ExplainSimilarity(
+      const v1::ExplainSimilarityRequest& request) const;
   absl::StatusOr<v1::AttendResponse> Attend(const v1::AttendRequest& request) const;
   absl::StatusOr<v1::TokenizeResponse> Tokenize(const v1::TokenizeRequest& request) const;
   absl::StatusOr<v1::GetModelResponse> GetModel() const;

@@ -36,12 +36,54 @@ absl::Status WithInputIndex(absl::Status status, size_t index) {
 // The server's messages about one input start with its path: "texts.values[3]: ...".
 std::optional<size_t> IndexInMessage(absl::string_view message) {
   if (!absl::ConsumePrefix(&message, "texts.values[") &&
+      !absl::ConsumePrefix(&message, "text_pairs.values[") &&
       !absl::ConsumePrefix(&message, "token_ids.values[")) {
     return std::nullopt;
   }
   size_t index = 0;
   if (!absl::SimpleAtoi(message.substr(0, message.find(']')), &index)) return std::nullopt;
   return index;
+}
+
+absl::Status CheckInput(const EncodeInput& input) {
+  if (const auto* text = std::get_if<std::string>(&input)) {
+    return internal::CheckUtf8(*text, "text");
+  }
+  if (const auto* pair = std::get_if<TextPair>(&input)) return internal::CheckUtf8(*pair, "pair");
+  return absl::OkStatus();
+}
+
+v1::EncodeRequest::InputCase KindOf(const EncodeInput& input) {
+  if (std::holds_alternative<std::string>(input)) return v1::EncodeRequest::kTexts;
+  if (std::holds_alternative<TextPair>(input)) return v1::EncodeRequest::kTextPairs;
+  return v1::EncodeRequest::kTokenIds;
+}
+
+void AddInput(EncodeInput input, v1::EncodeRequest& request) {
+  if (auto* text = std::get_if<std::string>(&input)) {
+    request.mutable_texts()->add_values(std::move(*text));
+  } else if (const auto* pair = std::get_if<TextPair>(&input)) {
+    internal::AddPair(*pair, *request.mutable_text_pairs());
+  } else {
+    const auto& ids = std::get<TokenIdList>(input);
+    request.mutable_token_ids()->add_values()->mutable_values()->Add(ids.begin(), ids.end());
+  }
+}
+
+// Takes input `position` out of a request.
+EncodeInput TakeInput(v1::EncodeRequest& request, int position) {
+  switch (request.input_case()) {
+    case v1::EncodeRequest::kTexts:
+      return std::move(*request.mutable_texts()->mutable_values(position));
+    case v1::EncodeRequest::kTextPairs: {
+      v1::TextPair& pair = *request.mutable_text_pairs()->mutable_values(position);
+      return TextPair{std::move(*pair.mutable_first()), std::move(*pair.mutable_second())};
+    }
+    default: {
+      const auto& ids = request.token_ids().values(position).values();
+      return TokenIdList(ids.begin(), ids.end());
+    }
+  }
 }
 
 // Limits so that request and reply fit both sides' message limits.
@@ -140,8 +182,8 @@ class BulkEncode {
 void BulkEncode::ReadNext() {
   if (next_ || source_ended_) return;
   absl::StatusOr<std::optional<EncodeInput>> input = source_();
-  if (input.ok() && *input && std::holds_alternative<std::string>(**input)) {
-    absl::Status status = internal::CheckUtf8(std::get<std::string>(**input), "text");
+  if (input.ok() && *input) {
+    absl::Status status = CheckInput(**input);
     if (!status.ok()) input = WithInputIndex(status, next_index_ + splitter_.items());
   }
   if (!input.ok()) source_status_ = input.status();
@@ -156,6 +198,11 @@ BatchCost BulkEncode::CostOf(const EncodeInput& input) const {
     cost.request_bytes = text->size() + kTextOverheadBytes;
     // A token covers at least one byte, apart from the two that the template adds.
     most_tokens = std::min<uint64_t>(model_.max_tokens(), text->size() + 2);
+  } else if (const auto* pair = std::get_if<TextPair>(&input)) {
+    const size_t bytes = pair->first.size() + pair->second.size();
+    cost.request_bytes = bytes + 3 * kTextOverheadBytes;
+    // The template adds three.
+    most_tokens = std::min<uint64_t>(model_.max_tokens(), bytes + 3);
   } else {
     const size_t ids = std::get<TokenIdList>(input).size();
     cost.request_bytes = ids * kMaxTokenIdBytes + 2 * kTextOverheadBytes;
@@ -173,17 +220,10 @@ void BulkEncode::SendNext() {
   splitter_.Clear();
   for (ReadNext(); next_.has_value(); ReadNext()) {
     const BatchCost cost = CostOf(*next_);
-    auto* text = std::get_if<std::string>(&*next_);
-    // A request holds texts or token ids, not both.
-    const bool other_kind = splitter_.items() > 0 && call->request.has_texts() != (text != nullptr);
+    // A request holds inputs of one kind.
+    const bool other_kind = splitter_.items() > 0 && call->request.input_case() != KindOf(*next_);
     if (other_kind || !splitter_.Fits(cost)) break;
-    if (text != nullptr) {
-      call->request.mutable_texts()->add_values(std::move(*text));
-    } else {
-      const auto& ids = std::get<TokenIdList>(*next_);
-      call->request.mutable_token_ids()->add_values()->mutable_values()->Add(ids.begin(),
-                                                                             ids.end());
-    }
+    AddInput(*std::move(next_), call->request);
     splitter_.Add(cost);
     next_.reset();
   }
@@ -226,13 +266,7 @@ absl::Status BulkEncode::Deliver(PendingCall& call) {
     EncodedItem item{.index = call.first_index + i,
                      .embedding = std::move(result->embeddings[i]),
                      .dimension = result->dimension};
-    const int position = static_cast<int>(i);
-    if (call.request.has_texts()) {
-      item.input = std::move(*call.request.mutable_texts()->mutable_values(position));
-    } else {
-      const auto& ids = call.request.token_ids().values(position).values();
-      item.input = TokenIdList(ids.begin(), ids.end());
-    }
+    item.input = TakeInput(call.request, static_cast<int>(i));
     progress_.items += 1;
     progress_.tokens += item.embedding.tokens;
     if (item.embedding.truncated) ++progress_.truncated;

@@ -16,6 +16,17 @@ absl::Status CheckUtf8(absl::string_view text, absl::string_view field) {
                       static_cast<unsigned char>(text[*offset]), *offset));
 }
 
+absl::Status CheckUtf8(const TextPair& pair, absl::string_view field) {
+  absl::Status status = CheckUtf8(pair.first, absl::StrCat(field, ".first"));
+  return status.ok() ? CheckUtf8(pair.second, absl::StrCat(field, ".second")) : status;
+}
+
+void AddPair(const TextPair& pair, v1::TextPairList& list) {
+  v1::TextPair& message = *list.add_values();
+  message.set_first(pair.first);
+  message.set_second(pair.second);
+}
+
 void SetEncodeOptions(const v1::EncodeOptions& options, std::optional<uint32_t> expected_dimension,
                       v1::EncodeRequest& request) {
   *request.mutable_options() = options;
@@ -25,8 +36,10 @@ void SetEncodeOptions(const v1::EncodeOptions& options, std::optional<uint32_t> 
 }
 
 size_t CountInputs(const v1::EncodeRequest& request) {
-  return static_cast<size_t>(request.has_token_ids() ? request.token_ids().values_size()
-                                                     : request.texts().values_size());
+  // All but one of the lists are empty.
+  const int inputs = request.texts().values_size() + request.token_ids().values_size() +
+                     request.text_pairs().values_size();
+  return static_cast<size_t>(inputs);
 }
 
 absl::StatusOr<EncodeResult> ToEncodeResult(const v1::EncodeRequest& request,

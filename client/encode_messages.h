@@ -17,6 +17,11 @@ namespace attune::internal {
 // and the server's parser would refuse the whole message without saying which text it was.
 absl::Status CheckUtf8(absl::string_view text, absl::string_view field);
 
+// The same for both texts, `field`.first and `field`.second.
+absl::Status CheckUtf8(const TextPair& pair, absl::string_view field);
+
+void AddPair(const TextPair& pair, v1::TextPairList& list);
+
 // Sets the options, and the dimension that the client expects unless the caller named one.
 void SetEncodeOptions(const v1::EncodeOptions& options, std::optional<uint32_t> expected_dimension,
                       v1::EncodeRequest& request);

@@ -21,6 +21,9 @@ constexpr size_t kShownValues = 4;
 
 std::string InputText(const EncodeInput& input) {
   if (const auto* text = std::get_if<std::string>(&input)) return *text;
+  if (const auto* pair = std::get_if<TextPair>(&input)) {
+    return absl::StrCat(pair->first, " | ", pair->second);
+  }
   return absl::StrJoin(std::get<TokenIdList>(input), " ");
 }
 
@@ -32,6 +35,9 @@ class JsonLinesWriter : public EmbeddingWriter {
     std::string line;
     if (const auto* text = std::get_if<std::string>(&item.input)) {
       line = absl::StrCat("{\"text\":", DumpJson(*text));
+    } else if (const auto* pair = std::get_if<TextPair>(&item.input)) {
+      line = absl::StrCat("{\"text\":", DumpJson(pair->first),
+                          ",\"text_pair\":", DumpJson(pair->second));
     } else {
       const auto& ids = std::get<TokenIdList>(item.input);
       line = absl::StrCat("{\"token_ids\":[", absl::StrJoin(ids, ","), "]");

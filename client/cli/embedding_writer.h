@@ -23,8 +23,8 @@ class EmbeddingWriter {
 
 // `out` is borrowed by each.
 
-// {"text" or "token_ids", "tokens", "embedding"} a line, and "truncated" and
-// "beyond_trained_length" where true. With `per_token` the embedding is one array per token.
+// {"text", "text" and "text_pair", or "token_ids"; "tokens", "embedding"} a line, and "truncated"
+// and "beyond_trained_length" where true. With `per_token` the embedding is one array per token.
 std::unique_ptr<EmbeddingWriter> MakeJsonLinesWriter(OutputFile& out, bool per_token);
 // Text, number of tokens, the first values and the length of each vector.
 std::unique_ptr<EmbeddingWriter> MakeTableWriter(OutputFile& out);

@@ -39,6 +39,7 @@ class EncodeCommand : public Command {
   std::string output_;
   std::string pooling_ = "model";
   bool token_ids_ = false;
+  bool pairs_ = false;
   bool no_normalize_ = false;
   bool similarity_ = false;
 };
@@ -50,6 +51,7 @@ EncodeCommand::EncodeCommand(CLI::App& parent)
               "  attune encode --input texts.txt --format npy --output vectors.npy\n"
               "  attune encode --input docs.jsonl > vectors.jsonl\n"
               "  echo \"some text\" | attune encode --format table\n"
+              "  attune encode --pair \"how are you\" \"fine\"     # one vector for both texts\n"
               "  attune encode --token-ids \"101 7592 102\"") {
   input_.AddTo(app());
   auto* format =
@@ -70,8 +72,15 @@ EncodeCommand::EncodeCommand(CLI::App& parent)
       ->capture_default_str();
   app().add_flag("--no-normalize", no_normalize_, "Do not scale vectors to length 1");
   truncation_.AddTo(app());
-  app().add_flag("--token-ids", token_ids_,
-                 "Inputs are token ids, taken as they are; in JSON lines, \"token_ids\"");
+  auto* token_ids =
+      app().add_flag("--token-ids", token_ids_,
+                     "Inputs are token ids, taken as they are; in JSON lines, \"token_ids\"");
+  app()
+      .add_flag(
+          "--pair", pairs_,
+          "Inputs are pairs of texts, read together: two arguments, a line with a tab between "
+          "them, or in JSON lines \"text\" and \"text_pair\"")
+      ->excludes(token_ids);
   app().parse_complete_callback([this] { CheckUsage(); });
 }
 
@@ -79,7 +88,8 @@ void EncodeCommand::CheckUsage() {
   if (pooling_ == "none" && (similarity_ || format_ == "npy" || format_ == "table")) {
     throw CLI::ValidationError("--pooling none gives a vector per token; use --format jsonl");
   }
-  input_.kind = token_ids_ ? InputKind::kTokenIds : InputKind::kText;
+  if (token_ids_) input_.kind = InputKind::kTokenIds;
+  if (pairs_) input_.kind = InputKind::kTextPair;
   input_.RequireInput();
 }
 

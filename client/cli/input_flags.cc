@@ -35,6 +35,9 @@ void InputFlags::AddTo(CLI::App& app) {
 }
 
 void InputFlags::RequireInput() {
+  if (kind == InputKind::kTextPair && texts.size() % 2 != 0) {
+    throw CLI::ValidationError("a pair is two arguments, but their number is odd");
+  }
   if (!texts.empty() || !path.empty()) return;
   if (StdinIsTerminal()) {
     throw CLI::ValidationError("no text: give it as an argument, or --input FILE");
@@ -78,6 +81,8 @@ absl::StatusOr<std::optional<EncodeInput>> InputSource::Next() {
   const std::string& argument = flags_.texts[next_argument_];
   lines_.push_back(++next_argument_);
   if (flags_.kind == InputKind::kText) return argument;
+  if (flags_.kind == InputKind::kTextPair)
+    return TextPair{argument, flags_.texts[next_argument_++]};
   absl::StatusOr<TokenIdList> ids = ParseTokenIds(argument);
   if (!ids.ok()) {
     return absl::InvalidArgumentError(

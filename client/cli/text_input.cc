@@ -30,6 +30,14 @@ absl::StatusOr<TokenIdList> TokenIdsFromJson(const Json& array) {
   return ids;
 }
 
+absl::StatusOr<TextPair> ParseTextPair(absl::string_view line) {
+  const size_t tab = line.find('\t');
+  if (tab == absl::string_view::npos) {
+    return absl::InvalidArgumentError("no tab between the two texts of a pair");
+  }
+  return TextPair{std::string(line.substr(0, tab)), std::string(line.substr(tab + 1))};
+}
+
 }  // namespace
 
 absl::StatusOr<TokenIdList> ParseTokenIds(absl::string_view text) {
@@ -91,6 +99,11 @@ absl::StatusOr<std::optional<InputLine>> TextReader::Next() {
 
 absl::StatusOr<EncodeInput> TextReader::ParseLine() const {
   if (kind_ == InputKind::kText) return line_;
+  if (kind_ == InputKind::kTextPair) {
+    absl::StatusOr<TextPair> pair = ParseTextPair(line_);
+    if (!pair.ok()) return pair.status();
+    return *std::move(pair);
+  }
   absl::StatusOr<TokenIdList> ids = ParseTokenIds(line_);
   if (!ids.ok()) return ids.status();
   return *std::move(ids);
@@ -99,7 +112,7 @@ absl::StatusOr<EncodeInput> TextReader::ParseLine() const {
 absl::StatusOr<EncodeInput> TextReader::ParseJsonLine() const {
   const absl::StatusOr<Json> json = ParseJson(line_);
   if (!json.ok()) return json.status();
-  const char* field = kind_ == InputKind::kText ? "text" : "token_ids";
+  const char* field = kind_ == InputKind::kTokenIds ? "token_ids" : "text";
   if (!json->is_object() || !json->contains(field)) {
     return absl::InvalidArgumentError(absl::StrCat("not an object with \"", field, "\""));
   }
@@ -110,7 +123,11 @@ absl::StatusOr<EncodeInput> TextReader::ParseJsonLine() const {
     return *std::move(ids);
   }
   if (!value.is_string()) return absl::InvalidArgumentError("\"text\" is not a string");
-  return value.get<std::string>();
+  if (kind_ == InputKind::kText) return value.get<std::string>();
+  if (!json->contains("text_pair") || !(*json)["text_pair"].is_string()) {
+    return absl::InvalidArgumentError("no string \"text_pair\"");
+  }
+  return TextPair{value.get<std::string>(), (*json)["text_pair"].get<std::string>()};
 }
 
 }  // namespace attune::cli

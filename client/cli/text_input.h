@@ -14,11 +14,14 @@
 namespace attune::cli {
 
 enum class InputFormat {
-  kLines,      // every line is an input, blank ones too; "\r\n" ends a line as "\n" does
-  kJsonLines,  // every line is an object with "text" (or "token_ids"); others are skipped if blank
+  kLines,  // every line is an input, blank ones too; "\r\n" ends a line as "\n" does
+  // Every line is an object with "text" (or "token_ids"; of a pair also "text_pair"); blank lines
+  // are skipped.
+  kJsonLines,
 };
 
-enum class InputKind { kText, kTokenIds };
+// A pair on a line of text has a tab between its texts.
+enum class InputKind { kText, kTokenIds, kTextPair };
 
 // "101 7592 102", separated by spaces or commas. kInvalidArgument naming what is not an id.
 absl::StatusOr<TokenIdList> ParseTokenIds(absl::string_view text);

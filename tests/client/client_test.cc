@@ -50,6 +50,18 @@ TEST(ClientTest, EncodesTextsInOrder) {
   EXPECT_EQ(result.embeddings[3].tokens, 4u);
 }
 
+TEST(ClientTest, EncodesPairs) {
+  FakeServer server;
+  const std::vector<TextPair> pairs = {{"ab", "cde"}, {"", "x"}};
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const EncodeResult result, Connect(server)->EncodePairs(pairs));
+  ASSERT_EQ(result.embeddings.size(), 2u);
+  EXPECT_EQ(result.embeddings[0].tokens, 5u);
+  EXPECT_EQ(result.embeddings[1].tokens, 1u);
+  EXPECT_THAT(Connect(server)->EncodePairs({pairs[0], {"a", "b\xff"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("text_pairs.values[1].second is not UTF-8")));
+}
+
 TEST(ClientTest, EncodesTokenIds) {
   FakeServer server;
   const TokenIdList ids = {101, 7592, 102};

@@ -103,6 +103,19 @@ TEST(EncodeAllTest, DeliversEveryResultWithItsInputInOrder) {
   }
 }
 
+TEST(EncodeAllTest, TakesInputsOfEveryKindAndDeliversThemInOrder) {
+  FakeServer server;
+  const std::vector<EncodeInput> inputs = {
+      "text", TextPair{"a", "pair"}, TextPair{"another", "one"}, TokenIdList{1, 2}, "text again"};
+  const Outcome outcome = RunEncodeAll(server, SourceOf(inputs), {});
+  ASSERT_THAT(outcome.status, IsOk());
+  ASSERT_EQ(outcome.items.size(), inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(outcome.items[i].input, inputs[i]);
+  EXPECT_EQ(outcome.items[1].embedding.tokens, 5u);
+  // A request for each run of one kind.
+  EXPECT_EQ(server.encoder().CountCalls("Encode"), 4u);
+}
+
 TEST(EncodeAllTest, SendsNothingForNoInputs) {
   FakeServer server;
   const Outcome outcome = RunEncodeAll(server, SourceOf({}), {});

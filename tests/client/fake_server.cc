@@ -43,7 +43,11 @@ grpc::Status FakeEncoder::DefaultEncode(const v1::EncodeRequest& request,
                                         v1::EncodeResponse& response) {
   response.set_dimension(kDimension);
   response.set_model("fake");
-  for (const std::string& text : request.texts().values()) {
+  std::vector<std::string> texts(request.texts().values().begin(), request.texts().values().end());
+  for (const v1::TextPair& pair : request.text_pairs().values()) {
+    texts.push_back(pair.first() + pair.second());
+  }
+  for (const std::string& text : texts) {
     const uint32_t first = text.empty() ? 0 : static_cast<unsigned char>(text[0]);
     Embed(text.size(), first, request.options(), response);
   }

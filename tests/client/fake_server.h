@@ -24,7 +24,8 @@ struct SeenCall {
 };
 
 // Embeds every text as [number of bytes, first byte, 1, 0] with one token per byte, cut at
-// max_tokens; a list of ids as [number of ids, first id, 1, 0]. Everything can be overridden.
+// max_tokens; a pair like its texts put together, a list of ids as [number of ids, first id, 1, 0].
+// Everything can be overridden.
 class FakeEncoder final : public v1::EncoderService::Service {
  public:
   using EncodeFunction =

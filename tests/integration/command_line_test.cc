@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,55 @@ TEST_F(CommandLineTest, EncodeTakesThousandsOfLinesInOrderAndSaysWhatWasCut) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 3'001);
   EXPECT_THAT(result.err, HasSubstr("1 of 3001"));
+}
+
+TEST_F(CommandLineTest, EncodeReadsPairsFromArgumentsAndLines) {
+  v1::EncodeRequest request;
+  request.mutable_text_pairs()->add_values()->set_first("the cat");
+  request.mutable_text_pairs()->mutable_values(0)->set_second("a dog");
+  const auto expected = Encode(server_.stub(), request);
+  ASSERT_THAT(expected.status, IsGrpcOk());
+  const ProgramResult arguments =
+      Attune({"encode", "--pair", "--format", "jsonl", "the cat", "a dog"});
+  ASSERT_EQ(arguments.exit_code, 0) << arguments.err;
+  const absl::StatusOr<Json> line = ParseJson(arguments.out);
+  ASSERT_TRUE(line.ok()) << arguments.out;
+  EXPECT_EQ((*line)["text"], "the cat");
+  EXPECT_EQ((*line)["text_pair"], "a dog");
+  EXPECT_EQ((*line)["tokens"], 7);
+  EXPECT_EQ((*line)["embedding"][0].get<float>(), expected.response.embeddings(0).values(0));
+  EXPECT_EQ(
+      Attune({"encode", "--pair", "--format", "jsonl", "--input", "-"}, "the cat\ta dog\n").out,
+      arguments.out);
+
+  const ProgramResult odd = Attune({"encode", "--pair", "the cat", "a dog", "hello"});
+  EXPECT_EQ(odd.exit_code, 2);
+  EXPECT_THAT(odd.err, HasSubstr("a pair is two arguments"));
+}
+
+TEST_F(CommandLineTest, ExplainPrintsSharesThatAddUpToTheCosine) {
+  const ProgramResult table = Attune({"explain", "the cat sat", "a dog", "--top", "3"});
+  ASSERT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("cosine "), HasSubstr("of 20 pairs of tokens"),
+                               HasSubstr("share  first"), HasSubstr("share  second")));
+
+  const ProgramResult json = Attune({"explain", "the cat sat", "a dog", "--format", "json"});
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  const absl::StatusOr<Json> explanation = ParseJson(json.out);
+  ASSERT_TRUE(explanation.ok()) << json.out;
+  EXPECT_EQ((*explanation)["first_tokens"].size(), 5u);
+  EXPECT_EQ((*explanation)["second_tokens"][1]["text"], "a");
+  double sum = 0;
+  double sizes = 0;
+  for (const Json& row : (*explanation)["contributions"]) {
+    ASSERT_EQ(row.size(), 4u);
+    for (const Json& share : row) {
+      sum += share.get<float>();
+      sizes += std::abs(share.get<float>());
+    }
+  }
+  // Shares are rounded to f32 twice, the cosine once, and both are read back exactly.
+  EXPECT_NEAR(sum, (*explanation)["cosine"].get<double>(), 0x1p-23 * sizes + 0x1p-24);
 }
 
 TEST_F(CommandLineTest, AttentionDrawsTokensAndWeights) {

@@ -71,7 +71,7 @@ std::string Content(const std::string& path) {
 
 TEST_F(ProgramTest, EveryCommandHasHelpWithExamples) {
   for (const char* command :
-       {"encode", "attention", "attend", "tokenize", "info", "health", "bench"}) {
+       {"encode", "attention", "explain", "attend", "tokenize", "info", "health", "bench"}) {
     const ProgramResult result = Attune({command, "--help"});
     EXPECT_EQ(result.exit_code, kOk);
     EXPECT_THAT(result.out, AllOf(HasSubstr("--server"), HasSubstr("--timeout"),

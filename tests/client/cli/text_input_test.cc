@@ -107,5 +107,28 @@ TEST(TextInputTest, ReadsTokenIdsFromJsonLines) {
                                       HasSubstr("ids.jsonl:2: not a token id: -1")));
 }
 
+absl::StatusOr<EncodeInput> ReadPair(const std::string& line, InputFormat format) {
+  std::istringstream in(line);
+  TextReader reader(in, "pairs", format, InputKind::kTextPair);
+  const auto read = reader.Next();
+  if (!read.ok()) return read.status();
+  return (*read)->input;
+}
+
+TEST(TextInputTest, APairOnALineHasATabBetweenItsTexts) {
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const EncodeInput pair, ReadPair("a b\tc\td\n", InputFormat::kLines));
+  EXPECT_EQ(pair, EncodeInput(TextPair{"a b", "c\td"}));
+  EXPECT_THAT(ReadPair("a b\n", InputFormat::kLines),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("pairs:1: no tab")));
+}
+
+TEST(TextInputTest, APairInJsonHasTextAndTextPair) {
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const EncodeInput pair, ReadPair(R"({"text": "a", "text_pair": "b"})",
+                                                               InputFormat::kJsonLines));
+  EXPECT_EQ(pair, EncodeInput(TextPair{"a", "b"}));
+  EXPECT_THAT(ReadPair(R"({"text": "a"})", InputFormat::kJsonLines),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"text_pair\"")));
+}
+
 }  // namespace
 }  // namespace attune::cli
