@@ -1,4 +1,4 @@
-// What generic tools see: reflection, and RPCs that are not built yet.
+// What generic tools see: reflection, and methods that do not exist.
 
 #include <grpcpp/generic/generic_stub.h>
 
@@ -12,7 +12,6 @@
 namespace attune {
 namespace {
 
-using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
 using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
@@ -66,6 +65,14 @@ TEST(ReflectionTest, ListsOurServiceAndHealth) {
   EXPECT_THAT(status, IsGrpcOk());
   EXPECT_THAT(answer, HasSubstr("attune.v1.EncoderService"));
   EXPECT_THAT(answer, HasSubstr("grpc.health.v1.Health"));
+}
+
+TEST(ReflectionTest, AMethodThatDoesNotExistIsUnimplemented) {
+  const TinyModel model;
+  TestServer server(TestOptions(model.path()));
+  grpc::Status status;
+  CallByName(server, "/attune.v1.EncoderService/NoSuchMethod", "", status);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
 }  // namespace
