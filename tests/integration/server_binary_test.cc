@@ -32,10 +32,14 @@ using ::testing::HasSubstr;
 
 const char* Binary() { return std::getenv("ATTUNE_SERVER_BINARY"); }
 
+// The default port may be in use, by another test for one.
+constexpr char kNoHttpPort[] = "ATTUNE_HTTP_ADDRESS=off";
+
 // Runs the program to its end.
 ProgramResult RunServer(const std::vector<std::string>& arguments,
-                        const std::vector<std::string>& environment = {}) {
-  return RunProgram(Binary(), {.arguments = arguments, .environment = environment});
+                        std::vector<std::string> environment = {}) {
+  environment.insert(environment.begin(), kNoHttpPort);
+  return RunProgram(Binary(), {.arguments = arguments, .environment = std::move(environment)});
 }
 
 // The program while it runs, its standard error and output in one pipe.
@@ -44,6 +48,7 @@ class Program {
   // `environment` are "NAME=value", added to this process's.
   explicit Program(const std::vector<std::string>& arguments,
                    std::vector<std::string> environment = {}) {
+    environment.insert(environment.begin(), kNoHttpPort);
     int ends[2];
     if (pipe(ends) != 0) std::abort();
     pid_ = fork();
