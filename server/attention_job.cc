@@ -6,18 +6,13 @@
 
 #include "absl/time/clock.h"
 #include "engine/base/status_macros.h"
+#include "engine/tensor/dot.h"
 
 namespace attune {
 namespace {
 
 // Erased texts of together this many tokens share a pass.
 constexpr int64_t kErasureBatchTokens = 1024;
-
-double Dot(const std::vector<float>& a, const std::vector<float>& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * double{b[i]};
-  return sum;
-}
 
 // 1 - cosine; 1 where a vector is zero.
 double CosineDistance(const std::vector<float>& a, const std::vector<float>& b) {

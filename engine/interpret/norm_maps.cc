@@ -1,35 +1,19 @@
 #include "engine/interpret/norm_maps.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 #include "engine/base/check.h"
 #include "engine/base/status_macros.h"
 #include "engine/ops/linear_input.h"
+#include "engine/tensor/dot.h"
 
 namespace attune {
 namespace {
 
 // Keys whose heads' vectors are in memory at a time.
 constexpr int64_t kKeyBlock = 16;
-
-// Sums in f64, in lanes, so that they are vectorised without changing from one compiler to another.
-double Dot(absl::Span<const float> a, absl::Span<const float> b) {
-  constexpr size_t kLanes = 8;
-  std::array<double, kLanes> sums = {};
-  size_t k = 0;
-  for (; k + kLanes <= a.size(); k += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      sums[lane] += double{a[k + lane]} * double{b[k + lane]};
-    }
-  }
-  double sum = 0;
-  for (; k < a.size(); ++k) sum += double{a[k]} * double{b[k]};
-  for (const double lane : sums) sum += lane;
-  return sum;
-}
 
 double Norm(absl::Span<const float> vector) { return std::sqrt(Dot(vector, vector)); }
 

@@ -9,15 +9,10 @@
 #include "absl/types/span.h"
 #include "engine/base/check.h"
 #include "engine/ops/pooling.h"
+#include "engine/tensor/dot.h"
 
 namespace attune {
 namespace {
-
-double Dot(absl::Span<const float> a, absl::Span<const float> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * double{b[i]};
-  return sum;
-}
 
 double Cosine(absl::Span<const float> a, absl::Span<const float> b) {
   const double squares = Dot(a, a) * Dot(b, b);
