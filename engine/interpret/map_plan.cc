@@ -41,18 +41,6 @@ class Bytes {
   int64_t total_ = 0;
 };
 
-int64_t ValueBytes(MapEncoding encoding) {
-  switch (encoding) {
-    case MapEncoding::kF32:
-      return 4;
-    case MapEncoding::kF16:
-      return 2;
-    case MapEncoding::kU8:
-      break;
-  }
-  return 1;
-}
-
 std::vector<MapRange> UnitsOf(const MapQuery& query, const MapText& text) {
   if (query.level == MapLevel::kWord) return text.words;
   if (query.block == MapBlock::kMass) {

@@ -141,6 +141,18 @@ absl::Status CheckPooledQueries(const MapQuery& query) {
 
 }  // namespace
 
+int64_t ValueBytes(MapEncoding encoding) {
+  switch (encoding) {
+    case MapEncoding::kF32:
+      return 4;
+    case MapEncoding::kF16:
+      return 2;
+    case MapEncoding::kU8:
+      break;
+  }
+  return 1;
+}
+
 bool MergesHeads(MapMatrix matrix) {
   switch (matrix) {
     case MapMatrix::kAttnNorm:

@@ -44,6 +44,8 @@ enum class MapBlock {
   kMass,  // 2 x 2: what A and B give A and B, the mean over rows of the sum over columns
 };
 enum class MapEncoding { kF32, kF16, kU8 };
+// Bytes of one value.
+int64_t ValueBytes(MapEncoding encoding);
 
 // Numbers begin to end - 1.
 struct MapRange {

@@ -18,18 +18,6 @@ constexpr int64_t kMassBytes = 4;
 constexpr int64_t kLengthBytes = 2;
 constexpr int64_t kColumnBytes = 2;
 
-int64_t ValueBytes(MapEncoding encoding) {
-  switch (encoding) {
-    case MapEncoding::kF32:
-      return 4;
-    case MapEncoding::kF16:
-      return 2;
-    case MapEncoding::kU8:
-      break;
-  }
-  return 1;
-}
-
 // Elements [begin, begin + count) of `bytes`; nothing of an array that is not there.
 std::string Part(const std::string& bytes, int64_t begin, int64_t count, int64_t element_bytes) {
   if (bytes.empty()) return {};

@@ -12,6 +12,7 @@
 namespace attune {
 namespace {
 
+using ::attune::testing::AttentionServerTest;
 using ::attune::testing::Encode;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
@@ -30,19 +31,9 @@ v1::AttentionQuery Query(const std::string& text) {
   return query;
 }
 
-class AttentionMapTest : public ::testing::Test {
+class AttentionMapTest : public AttentionServerTest {
  protected:
-  AttentionMapTest() : model_(Options()), server_(TestOptions(model_.path())) {}
-
-  static TinyModelOptions Options() {
-    TinyModelOptions options;
-    options.layers = 3;
-    options.heads = 4;
-    return options;
-  }
-
-  TinyModel model_;
-  TestServer server_;
+  AttentionMapTest() : AttentionServerTest(3, 4) {}
 };
 
 TEST_F(AttentionMapTest, GivesEveryHeadOfEveryLayerWithRowsThatSumToOne) {

@@ -17,21 +17,15 @@
 namespace attune {
 namespace {
 
-using ::attune::testing::Encode;
+using ::attune::testing::AttentionServerTest;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
 using ::attune::testing::MapAttention;
 using ::attune::testing::MapResult;
-using ::attune::testing::TestOptions;
-using ::attune::testing::TestServer;
-using ::attune::testing::TinyModel;
-using ::attune::testing::TinyModelOptions;
 using ::attune::testing::ValuesOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::FloatNear;
 using ::testing::IsEmpty;
-using ::testing::Pointwise;
 using ::testing::SizeIs;
 
 constexpr size_t kLayers = 3;
@@ -43,16 +37,9 @@ constexpr size_t kCells = kSeq * kSeq;
 // A few roundings of numbers up to 1.
 constexpr float kTolerance = 1e-6f;
 
-class AttentionQueryTest : public ::testing::Test {
+class AttentionQueryTest : public AttentionServerTest {
  protected:
-  AttentionQueryTest() : model_(Options()), server_(TestOptions(model_.path())) {}
-
-  static TinyModelOptions Options() {
-    TinyModelOptions options;
-    options.layers = kLayers;
-    options.heads = kHeads;
-    return options;
-  }
+  AttentionQueryTest() : AttentionServerTest(kLayers, kHeads) {}
 
   MapResult Map(const std::string& options) {
     MapResult map = MapAttention(server_, kText + (" " + options));
@@ -76,8 +63,6 @@ class AttentionQueryTest : public ::testing::Test {
     EXPECT_EQ(server_.server().batches_run(), before) << query;
   }
 
-  TinyModel model_;
-  TestServer server_;
   std::vector<float> weights_;
 };
 

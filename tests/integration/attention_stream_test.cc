@@ -16,6 +16,7 @@
 namespace attune {
 namespace {
 
+using ::attune::testing::AttentionServerTest;
 using ::attune::testing::Encode;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
@@ -92,19 +93,9 @@ Streamed Stream(v1::EncoderService::Stub& stub, const std::string& query) {
   return streamed;
 }
 
-class AttentionStreamTest : public ::testing::Test {
+class AttentionStreamTest : public AttentionServerTest {
  protected:
-  AttentionStreamTest() : model_(Options()), server_(TestOptions(model_.path())) {}
-
-  static TinyModelOptions Options() {
-    TinyModelOptions options;
-    options.layers = 3;
-    options.heads = 4;
-    return options;
-  }
-
-  TinyModel model_;
-  TestServer server_;
+  AttentionStreamTest() : AttentionServerTest(3, 4) {}
 };
 
 TEST_F(AttentionStreamTest, EveryFormIsTheUnaryMapBitForBit) {

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/attention_maps.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
@@ -24,7 +25,6 @@ using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
 using ::attune::testing::TinyModel;
 using ::attune::testing::TinyModelOptions;
-using ::attune::testing::WithDeadline;
 using ::testing::ElementsAre;
 
 using Pair = std::pair<std::string, std::string>;
@@ -53,13 +53,6 @@ std::string Cats(int count) {
 class TextPairTest : public ::testing::Test {
  protected:
   TextPairTest() : server_(TestOptions(model_.path())) {}
-
-  grpc::Status MapAttention(const v1::AttentionQuery& query, v1::AttentionMapResponse& response) {
-    v1::AttentionMapRequest request;
-    *request.mutable_query() = query;
-    const auto context = WithDeadline();
-    return server_.stub().AttentionMap(context.get(), request, &response);
-  }
 
   TinyModel model_;
   TestServer server_;
@@ -157,8 +150,8 @@ TEST_F(TextPairTest, AttentionMapsOfAPairTellWhichTextATokenIsOf) {
   query.mutable_text_pair()->set_first("the cat");
   query.mutable_text_pair()->set_second("a dog");
   query.set_want_embedding(true);
-  v1::AttentionMapResponse map;
-  ASSERT_THAT(MapAttention(query, map), IsGrpcOk());
+  const auto [status, map] = MapAttention(server_, query);
+  ASSERT_THAT(status, IsGrpcOk());
   EXPECT_THAT(map.shape(), ElementsAre(2, 2, 7, 7));
   std::vector<std::string> tokens;
   std::vector<uint32_t> segments;
@@ -179,9 +172,9 @@ TEST_F(TextPairTest, AttentionMapsOfAPairTellWhichTextATokenIsOf) {
 TEST_F(TextPairTest, AttentionMapsNameThePairInErrors) {
   v1::AttentionQuery query;
   query.mutable_text_pair()->set_first(Cats(70));
-  v1::AttentionMapResponse map;
-  EXPECT_THAT(MapAttention(query, map), GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT,
-                                                     "query.text_pair has more than 64 tokens"));
+  EXPECT_THAT(
+      MapAttention(server_, query).status,
+      GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "query.text_pair has more than 64 tokens"));
 }
 
 }  // namespace

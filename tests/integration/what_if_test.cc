@@ -13,6 +13,7 @@
 namespace attune {
 namespace {
 
+using ::attune::testing::AttentionServerTest;
 using ::attune::testing::Encode;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
@@ -22,9 +23,7 @@ using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
 using ::attune::testing::TinyModel;
 using ::attune::testing::TinyModelOptions;
-using ::testing::Each;
 using ::testing::ElementsAreArray;
-using ::testing::FloatNear;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -46,16 +45,9 @@ double Cosine(const Values& a, const Values& b) {
   return dot / std::sqrt(aa * bb);
 }
 
-class WhatIfTest : public ::testing::Test {
+class WhatIfTest : public AttentionServerTest {
  protected:
-  WhatIfTest() : model_(Options()), server_(TestOptions(model_.path())) {}
-
-  static TinyModelOptions Options() {
-    TinyModelOptions options;
-    options.layers = 2;
-    options.heads = 4;
-    return options;
-  }
+  WhatIfTest() : AttentionServerTest(2, 4) {}
 
   MapResult Map(const std::string& options) {
     MapResult map = MapAttention(server_, kText + options);
@@ -72,9 +64,6 @@ class WhatIfTest : public ::testing::Test {
                 GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, part))
         << options;
   }
-
-  TinyModel model_;
-  TestServer server_;
 };
 
 TEST_F(WhatIfTest, NothingAblatedMovesNothingAndTellsNothing) {
@@ -150,8 +139,8 @@ TEST_F(WhatIfTest, WrongChangesAreRefusedByField) {
   ExpectRefused("mask_tokens: [1, 1]", "query.mask_tokens[1] is 1");
 }
 
-TEST_F(WhatIfTest, ErasureHasALimit) {
-  TinyModelOptions options = Options();
+TEST(ErasureTest, HasALimit) {
+  TinyModelOptions options;
   options.max_positions = 512;
   const TinyModel model(options);
   TestServer longer(TestOptions(model.path()));

@@ -2,6 +2,7 @@
 #ifndef ATTUNE_TESTS_SUPPORT_ATTENTION_MAPS_H_
 #define ATTUNE_TESTS_SUPPORT_ATTENTION_MAPS_H_
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "tests/support/test_server.h"
+#include "tests/support/tiny_model.h"
 
 namespace attune::testing {
 
@@ -41,6 +43,23 @@ inline MapResult MapAttention(TestServer& server, const std::string& query) {
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(query, &message)) << query;
   return MapAttention(server, message);
 }
+
+// A server whose tiny model has so many layers and heads.
+class AttentionServerTest : public ::testing::Test {
+ protected:
+  AttentionServerTest(int64_t layers, int64_t heads)
+      : model_(Options(layers, heads)), server_(TestOptions(model_.path())) {}
+
+  static TinyModelOptions Options(int64_t layers, int64_t heads) {
+    TinyModelOptions options;
+    options.layers = layers;
+    options.heads = heads;
+    return options;
+  }
+
+  TinyModel model_;
+  TestServer server_;
+};
 
 }  // namespace attune::testing
 
