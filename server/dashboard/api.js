@@ -1,4 +1,4 @@
-// The server's API as JSON over HTTP, and what of it this server offers.
+// The server's API as JSON over HTTP.
 
 // An RPC's error: `code` is that of google.rpc.Code.
 export class RpcError extends Error {
@@ -7,8 +7,6 @@ export class RpcError extends Error {
     this.code = code;
   }
 }
-
-export const UNIMPLEMENTED = 12;
 
 export async function call(method, request, signal) {
   let response;
@@ -73,46 +71,4 @@ export function decodeMap(reply) {
     values = decodeFloats(reply.data);
   }
   return { layers, heads, queries, keys, values };
-}
-
-// What the server may not have built yet, each with the smallest request that needs it.
-const PROBE = { text: 'a', layers: [0] };
-const PROBES = {
-  statistics: { ...PROBE, matrix: 'ATTENTION_MATRIX_NONE', statistics: true },
-  erasure: { ...PROBE, matrix: 'ATTENTION_MATRIX_NONE', erasure: 'TOKEN_ERASURE_REMOVE' },
-  pool: { ...PROBE, heads: [0], pool: { size: 1 } },
-  f16: { ...PROBE, heads: [0], encoding: 'ATTENTION_ENCODING_F16' },
-  u8: { ...PROBE, heads: [0], encoding: 'ATTENTION_ENCODING_U8' },
-  level_ATTENTION_LEVEL_WORD: { ...PROBE, heads: [0], level: 'ATTENTION_LEVEL_WORD' },
-  specials_ATTENTION_SPECIALS_DROP: {
-    ...PROBE, heads: [0], specials: 'ATTENTION_SPECIALS_DROP' },
-  specials_ATTENTION_SPECIALS_RENORMALISE: {
-    ...PROBE, heads: [0], specials: 'ATTENTION_SPECIALS_RENORMALISE' },
-  ablate: { ...PROBE, heads: [0], ablate: [{ layer: 0, head: 0 }] },
-  pair: { layers: [0], heads: [0], textPair: { first: 'a', second: 'b' } },
-};
-const MATRICES = ['RAW_SCORES', 'VALUE_NORM', 'ATTN_NORM', 'RES_NORM', 'RES_LN_NORM', 'ROLLOUT',
-  'HIDDEN_SIMILARITY', 'VALUE_ZEROING'];
-for (const matrix of MATRICES) {
-  PROBES[`matrix_ATTENTION_MATRIX_${matrix}`] = {
-    ...PROBE, matrix: `ATTENTION_MATRIX_${matrix}` };
-}
-
-async function reasonAgainst(method, request) {
-  try {
-    await call(method, request);
-    return null;
-  } catch (error) {
-    return error.message;
-  }
-}
-
-// A map from each feature above, and `explain`, to null or the server's reason for not having it.
-export async function probeFeatures() {
-  const names = Object.keys(PROBES);
-  const reasons = await Promise.all([
-    ...names.map((name) => reasonAgainst('attention-map', { query: PROBES[name] })),
-    reasonAgainst('explain-similarity', { first: 'a', second: 'b' }),
-  ]);
-  return Object.fromEntries([...names, 'explain'].map((name, i) => [name, reasons[i]]));
 }

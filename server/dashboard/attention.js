@@ -18,9 +18,9 @@ const MOST_SVG_TOKENS = 128;
 const HALF_PRECISION_TOKENS = 256;
 
 export class AttentionView {
-  // features: what probeFeatures found; report(message, isError) tells the reader.
-  constructor(model, features, report) {
-    Object.assign(this, { model, features, report });
+  // report(message, isError) tells the reader.
+  constructor(model, report) {
+    Object.assign(this, { model, report });
     this.layers = new Map();  // number -> decoded map with its reply
     this.hovered = -1;
     this.grid = new HeadGrid(byId('grid'), (layer, head) => this.openHead(layer, head));
@@ -38,18 +38,14 @@ export class AttentionView {
   // ---- Asking ----
 
   input() {
-    const second = this.features.pair === null ? state.second : '';
-    return second ? { textPair: { first: state.text, second } } : { text: state.text };
+    return state.second ? { textPair: { first: state.text, second: state.second } }
+      : { text: state.text };
   }
 
   query(more) {
-    const query = { ...this.input(), truncation: 'TRUNCATION_RIGHT', matrix: state.matrix,
+    return { ...this.input(), truncation: 'TRUNCATION_RIGHT', matrix: state.matrix,
+      specials: state.specials, level: state.level, ablate: state.ablate,
       maxBytes: String(this.model.limits.maxAttentionReplyBytes), ...more };
-    // Defaults are left out: a server that has not built a field refuses every value of it.
-    if (state.specials !== 'ATTENTION_SPECIALS_KEEP') query.specials = state.specials;
-    if (state.level !== 'ATTENTION_LEVEL_TOKEN') query.level = state.level;
-    if (state.ablate.length > 0) query.ablate = state.ablate;
-    return query;
   }
 
   async fetchMap(more) {
@@ -70,7 +66,7 @@ export class AttentionView {
     writeLink();
     byId('status').textContent = 'Computing';
     try {
-      const half = this.features.f16 === null && state.text.length > 4 * HALF_PRECISION_TOKENS;
+      const half = state.text.length > 4 * HALF_PRECISION_TOKENS;
       this.encoding = half ? { encoding: 'ATTENTION_ENCODING_F16' } : {};
       const first = await this.fetchMap({ layers: [state.layer], ...this.encoding });
       this.layers.set(state.layer, first);
@@ -112,13 +108,12 @@ export class AttentionView {
   }
 
   async fillGrid(first) {
-    const field = this.features.statistics === null ? state.statistic : '';
-    if (field && !this.merged) {
+    if (state.statistic && !this.merged) {
       const { statistics } = await this.fetchWithoutMap({ statistics: true });
-      this.grid.drawStatistic(statistics, field);
+      this.grid.drawStatistic(statistics, state.statistic);
       return;
     }
-    if (this.features.pool === null && state.matrix !== 'ATTENTION_MATRIX_RAW_SCORES' &&
+    if (state.matrix !== 'ATTENTION_MATRIX_RAW_SCORES' &&
         state.matrix !== 'ATTENTION_MATRIX_HIDDEN_SIMILARITY') {
       this.drawThumbnails(await this.fetchMap({ pool: { size: THUMBNAIL } }));
       return;
@@ -134,8 +129,7 @@ export class AttentionView {
   // What is computed from whole matrices, without sending one.
   fetchWithoutMap(more) {
     const query = { ...this.input(), truncation: 'TRUNCATION_RIGHT',
-      matrix: 'ATTENTION_MATRIX_NONE', ...more };
-    if (state.ablate.length > 0) query.ablate = state.ablate;
+      matrix: 'ATTENTION_MATRIX_NONE', ablate: state.ablate, ...more };
     return call('attention-map', { query }, this.abort.signal);
   }
 

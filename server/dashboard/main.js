@@ -1,5 +1,5 @@
-// The page: which view is open, what the server offers, and errors.
-import { call, probeFeatures } from './api.js';
+// The page: which view is open, and errors.
+import { call } from './api.js';
 import { AttentionView } from './attention.js';
 import { byId, make, shortNumber } from './dom.js';
 import { startExplain } from './explain.js';
@@ -22,32 +22,14 @@ function describeModel(model) {
     `${model.maxTokens} tokens; computed in ${model.precision}`;
 }
 
-// Controls whose feature the server has not built are disabled, and say why.
-function disableMissing(features) {
-  const explain = (element, reason) => {
-    element.disabled = reason !== null;
-    element.title = reason ?? '';
-  };
-  for (const [name, reason] of Object.entries(features)) {
-    const [select, value] = name.split(/_(.*)/s);
-    const option = value && byId(select)?.querySelector(`option[value="${value}"]`);
-    if (option) explain(option, reason);
-  }
-  explain(byId('statistic'), features.statistics);
-  explain(byId('ablate'), features.ablate);
-  explain(byId('erase'), features.erasure);
-  byId('pair-field').hidden = features.pair !== null;
-  byId('explain-off').hidden = features.explain === null;
-  byId('explain-off').textContent = `This server does not offer it: ${features.explain}.`;
-  explain(byId('explain-form').querySelector('button'), features.explain);
-  // A link may ask for what this server does not have.
-  const fallBack = { matrix: 'ATTENTION_MATRIX_WEIGHTS', specials: 'ATTENTION_SPECIALS_KEEP',
+// A link may ask for what this page does not have.
+function replaceUnknownChoices() {
+  const usual = { matrix: 'ATTENTION_MATRIX_WEIGHTS', specials: 'ATTENTION_SPECIALS_KEEP',
     level: 'ATTENTION_LEVEL_TOKEN' };
-  for (const [name, usual] of Object.entries(fallBack)) {
-    const option = [...byId(name).options].find((o) => o.value === state[name]);
-    if (!option || option.disabled) state[name] = usual;
+  for (const [name, value] of Object.entries(usual)) {
+    const known = [...byId(name).options].some((option) => option.value === state[name]);
+    if (!known) state[name] = value;
   }
-  if (features.ablate !== null) state.ablate = [];
 }
 
 function openView(name) {
@@ -111,15 +93,14 @@ async function start() {
   readLink();
   const model = await call('model', {});
   describeModel(model);
-  const features = await probeFeatures();
-  disableMissing(features);
 
-  const attention = new AttentionView(model, features, report);
+  const attention = new AttentionView(model, report);
   const mechanism = startMechanism(report);
   const explain = startExplain(report, explainMap());
   startTheme(() => attention.redraw());
 
   const openFromLink = async () => {
+    replaceUnknownChoices();
     attention.restore();
     explain.restore();
     openView(state.view);
@@ -140,7 +121,6 @@ async function start() {
   });
   window.addEventListener('hashchange', () => {
     readLink();
-    disableMissing(features);
     openFromLink();
   });
   offerWordOrders().catch(() => {});
