@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "tests/support/numeric.h"
 #include "tests/support/random_weights.h"
@@ -20,12 +21,14 @@
 
 namespace {
 
-// Counts allocations that could hold activations. oneDNN allocates a few hundred bytes of
-// bookkeeping at every call, which this leaves out.
+// All, and those that could hold activations: oneDNN allocates a few hundred bytes of bookkeeping at
+// every call.
 constexpr size_t kActivationBytes = 4096;
+std::atomic<int> allocations{0};
 std::atomic<int> large_allocations{0};
 
 void* CountedAllocation(size_t bytes, size_t alignment) {
+  ++allocations;
   if (bytes >= kActivationBytes) ++large_allocations;
   const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded);
@@ -517,6 +520,21 @@ TEST_P(EncoderTest, AllocatesNoActivationsOnceWarm) {
   ASSERT_THAT(ForwardStatus(small), IsOk());
   ASSERT_THAT(ForwardStatus(large), IsOk());
   EXPECT_EQ(large_allocations, before);
+}
+
+TEST_P(MiniLmEncoderTest, OwnKernelsAllocateNothingOnceWarm) {
+  if (!absl::StartsWith(encoder_->kernel_name(), "native:")) {
+    GTEST_SKIP() << "this CPU has none for this precision";
+  }
+  const Batch large =
+      MakeBatch({RandomText(300, config_.vocab, 1), RandomText(40, config_.vocab, 2)});
+  const Batch small = MakeBatch({RandomText(17, config_.vocab, 3)});
+  ASSERT_THAT(ForwardStatus(large), IsOk());
+  const int before = allocations;
+  const bool small_ran = ForwardStatus(small).ok();
+  const bool large_ran = ForwardStatus(large).ok();
+  EXPECT_EQ(allocations, before);
+  EXPECT_TRUE(small_ran && large_ran);
 }
 
 TEST_P(EncoderTest, LeavesTheThreadsFloatingPointModeAsItWas) {
