@@ -139,6 +139,15 @@ absl::Status CheckIds(absl::string_view name, absl::Span<const int32_t> ids, int
   return absl::OkStatus();
 }
 
+// A model whose linear layers round their inputs loses nothing more that matters where attention
+// does too. Around oneDNN's kernels it stays in f32, so that there is something to compare ours
+// with.
+AttentionProducts ProductsOf(const LinearOptions& options) {
+  const bool rounds = options.precision != Precision::kF32;
+  if (!rounds || options.kernels == LinearKernels::kOneDnn) return AttentionProducts::kF32;
+  return FasterAttentionProducts();
+}
+
 }  // namespace
 
 RowScratch::RowScratch(const ModelConfig& config, Precision precision)
@@ -203,8 +212,9 @@ struct Encoder::Pass {
   EncoderSeat seat;  // the leader's
 };
 
-Encoder::Encoder(const ModelConfig& config, ModelWeights embeddings)
+Encoder::Encoder(const ModelConfig& config, ModelWeights embeddings, AttentionProducts products)
     : config_(config),
+      attention_products_(products),
       embeddings_(std::move(embeddings)),
       positions_(static_cast<size_t>(config.max_positions)) {
   std::iota(positions_.begin(), positions_.end(), 0);
@@ -213,13 +223,16 @@ Encoder::Encoder(const ModelConfig& config, ModelWeights embeddings)
 Encoder::~Encoder() = default;
 
 Precision Encoder::precision() const { return layers_.front().qkv->precision(); }
-std::string Encoder::kernel_name() const { return layers_.front().qkv->kernel_name(); }
+std::string Encoder::kernel_name() const {
+  const bool bf16 = attention_products_ == AttentionProducts::kBf16;
+  return absl::StrCat(layers_.front().qkv->kernel_name(), bf16 ? " attention:avx512_bf16" : "");
+}
 
 absl::StatusOr<std::unique_ptr<const Encoder>> Encoder::Create(const ModelConfig& config,
                                                                ModelWeights embeddings,
                                                                ReadLayer read_layer,
                                                                const LinearOptions& options) {
-  std::unique_ptr<Encoder> encoder(new Encoder(config, std::move(embeddings)));
+  std::unique_ptr<Encoder> encoder(new Encoder(config, std::move(embeddings), ProductsOf(options)));
   Arena arena(PackedBytes(config, options.precision));
   LinearOptions in_arena = options;
   in_arena.arena = &arena;
@@ -404,9 +417,11 @@ void Encoder::AttendHeads(EncoderSeat& seat, const Batch& batch, int64_t text, H
                           EncoderWorkspace& workspace, AttentionWeightsSink* sink) const {
   const int64_t begin = batch.row_begin[static_cast<size_t>(text)];
   const int64_t end = begin + batch.seq(text);
-  SelfAttention(seat.context, workspace.qkv_.view().Rows(begin, end),
-                AttentionShape{.heads = config_.heads, .window = {}, .range = heads},
-                workspace.attention_.view().Rows(begin, end), sink);
+  SelfAttention(
+      seat.context, workspace.qkv_.view().Rows(begin, end),
+      AttentionShape{
+          .heads = config_.heads, .window = {}, .range = heads, .products = attention_products_},
+      workspace.attention_.view().Rows(begin, end), sink);
 }
 
 // The rows of the next layer's projection depend on nothing but these rows, which are still in the

@@ -148,13 +148,14 @@ class Encoder {
 
   const ModelConfig& config() const { return config_; }
   Precision precision() const;
-  // What computes the linear layers, as Linear::kernel_name.
+  // What computes the linear layers, as Linear::kernel_name, and attention where that is not in
+  // f32.
   std::string kernel_name() const;
 
  private:
   struct Layer;
   struct Pass;
-  Encoder(const ModelConfig& config, ModelWeights embeddings);
+  Encoder(const ModelConfig& config, ModelWeights embeddings, AttentionProducts products);
 
   absl::Status CheckBatch(const Batch& batch) const;
 
@@ -177,6 +178,7 @@ class Encoder {
                           EncoderWorkspace& workspace) const;
 
   const ModelConfig config_;
+  const AttentionProducts attention_products_;
   ModelWeights embeddings_;  // without layers: those are packed in layers_
   std::vector<Layer> layers_;
   std::vector<int32_t> positions_;  // 0, 1, ..., max_positions - 1

@@ -36,21 +36,33 @@ struct HeadRange {
   int64_t end = std::numeric_limits<int64_t>::max();
 };
 
+// What queries, keys, values and weights are rounded to before they are multiplied.
+enum class AttentionProducts { kF32, kBf16 };
+
+// Whether this CPU, as capped, has the instructions: kBf16 needs AVX512_BF16.
+bool HasAttentionProducts(AttentionProducts products);
+// kBf16 where it is there and faster than kF32, else kF32; the same throughout a process. The first
+// call may take some hundred microseconds: it measures. Thread-safe.
+AttentionProducts FasterAttentionProducts();
+
 struct AttentionShape {
   int64_t heads = 1;
   AttentionWindow window;
   // Whose columns are computed and written; the other heads' are left alone, so that threads can
   // share heads out.
   HeadRange range = {};
+  AttentionProducts products = AttentionProducts::kF32;
 };
 
 // For one sequence of seq tokens:
 //   dst[seq, heads * head_dim] = concat_h softmax(Q_h K_h^T / sqrt(head_dim)) V_h
 // qkv[seq, 3 * heads * head_dim]: queries, keys and values of all heads side by side, f32.
-// Softmax is exact, in f32, over the keys in the query's window; the others have weight 0. `sink`
+// Softmax is exact, in f32, over the keys in the query's window; the others have weight 0. Products
+// are summed in f32, whatever was rounded before; the weights that `sink` gets are not. `sink`
 // may be null; asking for weights does not change one bit of dst. A sequence's result depends only
 // on its own rows. Scratch memory grows with seq, not with its square, but for the weights asked
-// for. REQUIRES: dst does not overlap qkv; qkv.cols == 3 * dst.cols; dst.cols % heads == 0.
+// for. REQUIRES: dst does not overlap qkv; qkv.cols == 3 * dst.cols; dst.cols % heads == 0;
+// HasAttentionProducts.
 void SelfAttention(OpContext& context, ConstMatrixView qkv, const AttentionShape& shape,
                    MatrixView dst, AttentionWeightsSink* sink);
 

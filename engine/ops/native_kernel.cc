@@ -103,12 +103,13 @@ absl::Status CheckAvailable(NativeKernel kernel) {
                    " needs ", IsaName(needed), "; this CPU, as capped, has ", IsaName(isa)));
 }
 
+bool PrefersBf16Products() { return CheckAvailable(NativeKernel::kBf16).ok() && Bf16DotIsFaster(); }
+
 absl::StatusOr<NativeKernel> BestNativeKernel(Precision precision) {
   NativeKernel best = NativeKernel::kF32;
   if (precision == Precision::kInt8) best = NativeKernel::kInt8;
   if (precision == Precision::kBf16) {
-    best = NativeKernel::kWidenedBf16;
-    if (CheckAvailable(NativeKernel::kBf16).ok() && Bf16DotIsFaster()) best = NativeKernel::kBf16;
+    best = PrefersBf16Products() ? NativeKernel::kBf16 : NativeKernel::kWidenedBf16;
   }
   ATTUNE_RETURN_IF_ERROR(CheckAvailable(best));
   return best;

@@ -23,8 +23,12 @@ Precision PrecisionOf(NativeKernel kernel);
 // instruction set allows them.
 absl::Status CheckAvailable(NativeKernel kernel);
 
+// Whether products of bf16 are available, and faster than those of the same values in f32. The same
+// throughout a process; the first call takes some hundred microseconds. Thread-safe.
+bool PrefersBf16Products();
+
 // The fastest kernel for `precision` that is available, else kUnimplemented. The same throughout a
-// process. For kBf16 the first call takes some hundred microseconds: it measures. Thread-safe.
+// process. For kBf16 as PrefersBf16Products. Thread-safe.
 absl::StatusOr<NativeKernel> BestNativeKernel(Precision precision);
 
 }  // namespace attune::internal

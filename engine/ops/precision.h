@@ -8,7 +8,8 @@
 namespace attune {
 
 // What the matrix products of the linear layers read. They accumulate, and everything between them
-// computes, in f32 (int8: in s32, scaled to f32).
+// computes, in f32 (int8: in s32, scaled to f32); but the products in attention read bf16 in both
+// reduced precisions where that is faster.
 enum class Precision {
   kF32,
   kBf16,  // weights and inputs rounded to bfloat16, to nearest even

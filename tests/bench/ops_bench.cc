@@ -158,20 +158,24 @@ ATTUNE_BENCH_NATIVE(kBf16);
 ATTUNE_BENCH_NATIVE(kWidenedBf16);
 ATTUNE_BENCH_NATIVE(kInt8);
 
-void BM_SelfAttention(benchmark::State& state) {
+void BM_SelfAttention(benchmark::State& state, AttentionProducts products) {
+  if (!HasAttentionProducts(products)) return state.SkipWithError("this CPU has none");
   constexpr int64_t kHeads = 12;
   const int64_t seq = state.range(0);
   const int64_t hidden = kHeads * state.range(1);
   OpContext context;
   const Matrix qkv = RandomMatrix(seq, 3 * hidden, 1.0f, 1);
   Matrix dst(seq, hidden);
-  for (auto _ : state) SelfAttention(context, qkv.view(), kHeads, dst.view(), nullptr);
+  const AttentionShape shape = {.heads = kHeads, .window = {}, .range = {}, .products = products};
+  for (auto _ : state) SelfAttention(context, qkv.view(), shape, dst.view(), nullptr);
   state.SetItemsProcessed(state.iterations() * seq);
   state.counters["flops"] = Rate(4 * seq * seq * hidden);
 }
-BENCHMARK(BM_SelfAttention)
-    ->ArgNames({"seq", "head_dim"})
-    ->ArgsProduct({{8, 16, 24, 40, 64, 128, 256, 512}, {32, 64}});
+void AttentionShapes(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"seq", "head_dim"})->ArgsProduct({{8, 16, 24, 40, 64, 128, 256, 512}, {32, 64}});
+}
+BENCHMARK_CAPTURE(BM_SelfAttention, f32, AttentionProducts::kF32)->Apply(AttentionShapes);
+BENCHMARK_CAPTURE(BM_SelfAttention, bf16, AttentionProducts::kBf16)->Apply(AttentionShapes);
 
 // Each token sees `window` others, half of them on either side. Flops are those inside the window.
 void BM_WindowedSelfAttention(benchmark::State& state) {
