@@ -1,8 +1,6 @@
 #include "client/client.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,17 +19,28 @@ using grpc::health::v1::HealthCheckResponse;
 // How long to wait before asking again after a watch that ended at once.
 constexpr absl::Duration kRewatchDelay = absl::Milliseconds(100);
 
+void SetDeadline(absl::Duration deadline, grpc::ClientContext& context) {
+  context.set_deadline(absl::ToChronoTime(absl::Now() + deadline));
+}
+
 template <typename Service, typename Request, typename Response>
 absl::StatusOr<Response> Call(const std::unique_ptr<Service>& stub,
                               grpc::Status (Service::*method)(grpc::ClientContext*, const Request&,
                                                               Response*),
                               const Request& request, absl::Duration deadline) {
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + deadline));
+  SetDeadline(deadline, context);
   Response response;
   const grpc::Status status = ((*stub).*method)(&context, request, &response);
   if (!status.ok()) return ToAbslStatus(status);
   return response;
+}
+
+absl::Status CheckQueryUtf8(const v1::AttentionQuery& query) {
+  absl::Status status = internal::CheckUtf8(query.text(), "query.text");
+  if (!status.ok()) return status;
+  return internal::CheckUtf8(TextPair{query.text_pair().first(), query.text_pair().second()},
+                             "query.text_pair");
 }
 
 }  // namespace
@@ -91,16 +100,23 @@ absl::StatusOr<EncodeResult> Client::Encode(v1::EncodeRequest request,
 
 absl::StatusOr<v1::AttentionMapResponse> Client::AttentionMap(
     const v1::AttentionQuery& query) const {
-  absl::Status status = internal::CheckUtf8(query.text(), "query.text");
-  if (status.ok()) {
-    status = internal::CheckUtf8(TextPair{query.text_pair().first(), query.text_pair().second()},
-                                 "query.text_pair");
-  }
-  if (!status.ok()) return status;
+  if (absl::Status status = CheckQueryUtf8(query); !status.ok()) return status;
   v1::AttentionMapRequest request;
   *request.mutable_query() = query;
   return Call(encoder_, &v1::EncoderService::StubInterface::AttentionMap, request,
               options_.deadline);
+}
+
+absl::StatusOr<std::unique_ptr<AttentionMapStream>> Client::StreamAttentionMap(
+    const v1::AttentionQuery& query) const {
+  if (absl::Status status = CheckQueryUtf8(query); !status.ok()) return status;
+  v1::StreamAttentionMapRequest request;
+  *request.mutable_query() = query;
+  std::unique_ptr<AttentionMapStream> stream(new AttentionMapStream());
+  SetDeadline(options_.deadline, stream->context_);
+  absl::Status status = stream->Open(encoder_->StreamAttentionMap(&stream->context_, request));
+  if (!status.ok()) return status;
+  return stream;
 }
 
 absl::StatusOr<v1::ExplainSimilarityResponse> Client::ExplainSimilarity(
@@ -168,30 +184,6 @@ absl::Status Client::WaitUntilServing(absl::Duration bound, const std::string& s
   }
   return absl::DeadlineExceededError(absl::StrCat("not SERVING after ", absl::FormatDuration(bound),
                                                   " (last state: ", last_state, ")"));
-}
-
-absl::StatusOr<std::vector<float>> AttentionValues(const v1::AttentionMapResponse& response) {
-  static_assert(std::endian::native == std::endian::little, "the wire is little-endian");
-  if (response.encoding() != v1::ATTENTION_ENCODING_F32) {
-    return absl::UnimplementedError(
-        absl::StrCat("attention encoding ", v1::AttentionEncoding_Name(response.encoding())));
-  }
-  const std::string& data = response.data();
-  // Dividing what is there, instead of multiplying what is claimed, cannot overflow.
-  uint64_t left = data.size() / sizeof(float);
-  bool matches = response.shape_size() == 4 && data.size() % sizeof(float) == 0;
-  for (const uint64_t size : response.shape()) {
-    matches = matches && size > 0 && left % size == 0;
-    if (matches) left /= size;
-  }
-  if (!matches || left != 1) {
-    return absl::InternalError(absl::StrCat("the server sent ", data.size(),
-                                            " bytes of attention, which is not what its shape ",
-                                            "says"));
-  }
-  std::vector<float> values(data.size() / sizeof(float));
-  std::memcpy(values.data(), data.data(), data.size());
-  return values;
 }
 
 }  // namespace attune

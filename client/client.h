@@ -21,6 +21,8 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "attune/v1/attune.grpc.pb.h"
+#include "client/attention_map_stream.h"
+#include "client/attention_values.h"
 #include "client/client_options.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 
@@ -125,7 +127,26 @@ class Client {
   absl::Status EncodeAll(const EncodeSource& source, const EncodeSink& sink,
                          const EncodeAllOptions& options = {}) const;
 
+  // One text's map in one reply. Over query.max_bytes (default 4 MiB) it is refused before anything
+  // is computed.
   absl::StatusOr<v1::AttentionMapResponse> AttentionMap(const v1::AttentionQuery& query) const;
+
+  // The same layer by layer, for maps of any size, in the memory of one layer:
+  //
+  //   auto stream = client->StreamAttentionMap(query);
+  //   if (!stream.ok()) return stream.status();
+  //   while (true) {
+  //     auto layer = (*stream)->NextLayer();
+  //     if (!layer.ok()) return layer.status();
+  //     if (!layer->has_value()) break;  // the whole map has come, unharmed
+  //     auto values = attune::AttentionLayerValues((*stream)->map(), **layer);
+  //   }
+  //
+  // Returns when the header is there, so a query that is refused is an error here. The deadline is
+  // that of the whole stream.
+  absl::StatusOr<std::unique_ptr<AttentionMapStream>> StreamAttentionMap(
+      const v1::AttentionQuery& query) const;
+
   absl::StatusOr<v1::ExplainSimilarityResponse> ExplainSimilarity(
       const v1::ExplainSimilarityRequest& request) const;
   absl::StatusOr<v1::AttendResponse> Attend(const v1::AttendRequest& request) const;
@@ -154,10 +175,6 @@ class Client {
 
 // The number of the input that an error of EncodeAll is about, from 0, if it is about one.
 std::optional<size_t> FailedInputIndex(const absl::Status& status);
-
-// The values of `response.data()` [layers, heads, queries, keys], row-major. kInternal if they do
-// not match the shape, kUnimplemented for an encoding other than F32.
-absl::StatusOr<std::vector<float>> AttentionValues(const v1::AttentionMapResponse& response);
 
 }  // namespace attune
 

@@ -88,6 +88,7 @@ TEST(ClientTest, EveryCallHasADeadline) {
   EXPECT_THAT(client->Encode({"a"}), IsOk());
   EXPECT_THAT(client->EncodeTokenIds({{1}}), IsOk());
   EXPECT_THAT(client->AttentionMap({}), IsOk());
+  EXPECT_THAT(client->StreamAttentionMap({}), IsOk());
   EXPECT_THAT(client->Attend({}), IsOk());
   EXPECT_THAT(client->Tokenize({}), IsOk());
   EXPECT_THAT(client->GetModel(), IsOk());
@@ -101,7 +102,7 @@ TEST(ClientTest, EveryCallHasADeadline) {
                   [](EncodedItem) { return absl::OkStatus(); }),
               IsOk());
   const auto calls = server.encoder().calls();
-  EXPECT_EQ(calls.size(), 8u);  // EncodeAll also asks for the model
+  EXPECT_EQ(calls.size(), 9u);  // EncodeAll also asks for the model
   for (const auto& call : calls) EXPECT_TRUE(call.has_deadline) << call.method;
   EXPECT_TRUE(server.health().saw_deadline());
 }
@@ -330,38 +331,6 @@ TEST(ClientHealthTest, WaitDoesNotRepeatWhatCannotSucceed) {
   FakeServer server(/*with_health=*/false);
   EXPECT_THAT(Connect(server)->WaitUntilServing(absl::Seconds(30)),
               StatusIs(absl::StatusCode::kUnimplemented, ::testing::_));
-}
-
-v1::AttentionMapResponse MapOf(std::initializer_list<uint64_t> shape, size_t bytes) {
-  v1::AttentionMapResponse response;
-  response.set_encoding(v1::ATTENTION_ENCODING_F32);
-  for (const uint64_t size : shape) response.add_shape(size);
-  response.set_data(std::string(bytes, '\0'));
-  return response;
-}
-
-TEST(AttentionValuesTest, ReadsLittleEndianFloats) {
-  v1::AttentionMapResponse response = MapOf({1, 1, 1, 2}, 0);
-  response.set_data(std::string("\x00\x00\x80\x3f\x00\x00\x00\xbf", 8));
-  EXPECT_THAT(AttentionValues(response), IsOkAndHolds(std::vector<float>{1.0f, -0.5f}));
-}
-
-TEST(AttentionValuesTest, RefusesDataThatIsNotWhatTheShapeSays) {
-  const v1::AttentionMapResponse cases[] = {
-      MapOf({1, 1, 2, 2}, 12), MapOf({1, 1, 2, 2}, 15),
-      MapOf({2, 2}, 16),       MapOf({}, 4),
-      MapOf({1, 1, 0, 0}, 0),  MapOf({1u << 31, 1u << 31, 2, 2}, 16)};
-  for (const auto& response : cases) {
-    EXPECT_THAT(AttentionValues(response),
-                StatusIs(absl::StatusCode::kInternal, HasSubstr("not what its shape says")));
-  }
-}
-
-TEST(AttentionValuesTest, NamesAnEncodingThatItCannotRead) {
-  v1::AttentionMapResponse response = MapOf({1, 1, 1, 1}, 2);
-  response.set_encoding(v1::ATTENTION_ENCODING_F16);
-  EXPECT_THAT(AttentionValues(response),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("ENCODING_F16")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/time/time.h"
 #include "grpcpp/server_builder.h"
+#include "tests/client/attention_parts.h"
 
 namespace attune::testing {
 namespace {
@@ -102,6 +103,15 @@ grpc::Status FakeEncoder::AttentionMap(grpc::ServerContext* context,
                                        v1::AttentionMapResponse* response) {
   See("AttentionMap", *context);
   return attention ? attention(*request, *response) : grpc::Status::OK;
+}
+
+grpc::Status FakeEncoder::StreamAttentionMap(grpc::ServerContext* context,
+                                             const v1::StreamAttentionMapRequest* request,
+                                             StreamWriter* writer) {
+  See("StreamAttentionMap", *context);
+  if (attention_stream) return attention_stream(request->query(), *writer);
+  for (const auto& part : StreamParts({}, 1)) writer->Write(part);
+  return grpc::Status::OK;
 }
 
 grpc::Status FakeEncoder::Attend(grpc::ServerContext* context, const v1::AttendRequest* request,

@@ -39,6 +39,9 @@ class FakeEncoder final : public v1::EncoderService::Service {
   // Set before the first call.
   EncodeFunction encode;
   std::function<grpc::Status(const v1::AttentionMapRequest&, v1::AttentionMapResponse&)> attention;
+  using StreamWriter = grpc::ServerWriter<v1::StreamAttentionMapResponse>;
+  // By default a map without matrices.
+  std::function<grpc::Status(const v1::AttentionQuery&, StreamWriter&)> attention_stream;
   std::function<grpc::Status(const v1::TokenizeRequest&, v1::TokenizeResponse&)> tokenize;
   v1::GetModelResponse model = DefaultModel();
   v1::AttendResponse attend_response;
@@ -52,6 +55,9 @@ class FakeEncoder final : public v1::EncoderService::Service {
                       v1::EncodeResponse* response) override;
   grpc::Status AttentionMap(grpc::ServerContext* context, const v1::AttentionMapRequest* request,
                             v1::AttentionMapResponse* response) override;
+  grpc::Status StreamAttentionMap(grpc::ServerContext* context,
+                                  const v1::StreamAttentionMapRequest* request,
+                                  StreamWriter* writer) override;
   grpc::Status Attend(grpc::ServerContext* context, const v1::AttendRequest* request,
                       v1::AttendResponse* response) override;
   grpc::Status Tokenize(grpc::ServerContext* context, const v1::TokenizeRequest* request,
