@@ -1,170 +1,153 @@
-#include <cstdio>
+#include <memory>
+#include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "client/cli/attention_flags.h"
+#include "client/cli/attention_source.h"
+#include "client/cli/attention_writer.h"
 #include "client/cli/commands.h"
-#include "client/cli/display.h"
-#include "client/cli/heat_map.h"
-#include "client/cli/json.h"
+#include "client/cli/format_flag.h"
+#include "client/cli/map_names.h"
+#include "client/cli/output_file.h"
+#include "client/cli/query_fields.h"
 #include "client/cli/terminal.h"
-#include "client/cli/token_json.h"
-#include "client/cli/truncation_flag.h"
 
 namespace attune::cli {
 namespace {
 
-// The reply's matrices, one [seq, seq] after the other.
-struct Maps {
-  std::vector<std::string> tokens = {};
-  std::vector<float> values = {};
-  size_t layers = 0;
-  size_t heads = 0;
+constexpr const char* kOutputGroup = "Output";
+constexpr const char* kExamples =
+    "Without --layer, a picture is of the last layer; without --head, of the mean of its heads.\n"
+    "JSON and NumPy have all. A map comes as a stream, layer by layer, and may be of any size.\n"
+    "What needs every layer at once comes as one reply, at most 4 MiB unless --max-bytes allows\n"
+    "more: --layer-reduction, --erasure, and how far the embedding moves under --ablate and\n"
+    "--mask-tokens.\n\n"
+    "Examples:\n"
+    "  attune attention \"the cat sat because it was tired\"\n"
+    "  attune attention \"the cat sat because it was tired\" --layer 2 --head 5\n"
+    "  attune attention \"hello world\" --json > maps.json          # all layers, all heads\n"
+    "  attune attention \"hello world\" --npy -o maps.npy           # [layers, heads, from, to]\n"
+    "  attune attention \"unbelievably good\" --level word --specials renormalise\n"
+    "  attune attention --pair \"who is it?\" \"it is me\" --block ab --layer 4:\n"
+    "  attune attention \"the cat sat\" --matrix rollout           # from the output to the text\n"
+    "  attune attention \"the cat sat\" --matrix none --statistics --mixing-ratio\n"
+    "  attune attention \"the cat sat\" --ablate 2/5 --ablate 3=uniform\n"
+    "  attune attention \"the cat sat\" --matrix none --erasure remove";
 
-  size_t seq() const { return tokens.size(); }
-  absl::Span<const float> Matrix(size_t layer, size_t head) const {
-    const size_t size = seq() * seq();
-    return absl::MakeConstSpan(values).subspan((layer * heads + head) * size, size);
+// A picture of everything would scroll away: one layer, one map of it.
+void ChooseForPicture(v1::AttentionQuery& query) {
+  if (query.layers().empty() && query.layer_ranges().empty() &&
+      query.layer_reduction() == v1::ATTENTION_REDUCTION_UNSPECIFIED &&
+      query.matrix() != v1::ATTENTION_MATRIX_NONE) {
+    query.add_layers(-1);
   }
-};
-
-absl::StatusOr<Maps> ReadMaps(const v1::AttentionMapResponse& response) {
-  absl::StatusOr<std::vector<float>> values = AttentionValues(response);
-  if (!values.ok()) return values.status();
-  Maps maps{.values = *std::move(values),
-            .layers = static_cast<size_t>(response.layers_size()),
-            .heads = static_cast<size_t>(response.heads_size())};
-  for (const v1::Token& token : response.tokens()) maps.tokens.push_back(token.text());
-  if (maps.layers * maps.heads * maps.seq() * maps.seq() != maps.values.size()) {
-    return absl::InternalError(absl::StrCat("the server sent ", maps.values.size(), " weights for ",
-                                            maps.layers, " layers, ", maps.heads, " heads and ",
-                                            maps.seq(), " tokens"));
+  if (query.heads().empty() && query.head_ranges().empty() && !MergesHeads(query.matrix()) &&
+      query.head_reduction() == v1::ATTENTION_REDUCTION_UNSPECIFIED) {
+    query.set_head_reduction(v1::ATTENTION_REDUCTION_MEAN);
   }
-  return maps;
-}
-
-std::vector<float> MeanOfHeads(const Maps& maps, size_t layer) {
-  std::vector<float> mean(maps.seq() * maps.seq(), 0.0f);
-  for (size_t head = 0; head < maps.heads; ++head) {
-    const absl::Span<const float> matrix = maps.Matrix(layer, head);
-    for (size_t i = 0; i < mean.size(); ++i) mean[i] += matrix[i];
-  }
-  for (float& value : mean) value /= static_cast<float>(maps.heads);
-  return mean;
-}
-
-std::string MapsToJson(const std::string& text, const v1::AttentionMapResponse& response,
-                       const Maps& maps) {
-  const v1::Provenance& provenance = response.provenance();
-  Json json = {{"text", text},
-               {"truncated", response.truncated()},
-               {"beyond_trained_length", response.beyond_trained_length()},
-               {"tokens", Json::array()}};
-  for (const v1::Token& token : response.tokens()) json["tokens"].push_back(TokenToJson(token));
-  json["layers"] = std::vector<uint32_t>(response.layers().begin(), response.layers().end());
-  json["heads"] = std::vector<uint32_t>(response.heads().begin(), response.heads().end());
-  json["provenance"] = {{"model", provenance.model()},
-                        {"model_revision", provenance.model_revision()},
-                        {"server_version", provenance.server_version()},
-                        {"compute_dtype", provenance.compute_dtype()},
-                        {"isa", provenance.isa()},
-                        {"onednn_version", provenance.onednn_version()},
-                        {"kernels", provenance.kernels()}};
-  // The weights are written straight to text: as Json values they would take ten times the memory.
-  std::string out = DumpJson(json);
-  out.back() = ',';
-  out += "\"weights\":[";
-  for (size_t layer = 0; layer < maps.layers; ++layer) {
-    out += layer == 0 ? "[" : ",[";
-    for (size_t head = 0; head < maps.heads; ++head) {
-      if (head > 0) out += ',';
-      AppendMatrix(maps.Matrix(layer, head), maps.seq(), out);
-    }
-    out += ']';
-  }
-  return absl::StrCat(out, "]}\n");
 }
 
 class AttentionCommand : public Command {
  public:
-  explicit AttentionCommand(CLI::App& parent)
-      : Command(parent, "attention", "Show which tokens attend to which while a text is read",
-                "Without --layer: the last layer. Without --head: the mean of the layer's heads. "
-                "Both can be given several times;\nnegative numbers count from the end.\n\n"
-                "Examples:\n"
-                "  attune attention \"the cat sat because it was tired\"\n"
-                "  attune attention \"the cat sat because it was tired\" --layer 2 --head 5\n"
-                "  attune attention \"hello world\" --format json > maps.json   # all layers, all "
-                "heads") {
-    app().add_option("text", text_, "The text")->required();
-    app().add_option("-l,--layer", layers_, "Layers, from 0")->type_name("N")->take_all();
-    app().add_option("--head", heads_, "Heads, from 0")->type_name("N")->take_all();
-    truncation_.AddTo(app());
-    app()
-        .add_option("--max-bytes", max_bytes_, "Largest reply to accept (default: 4 MiB)")
-        ->check(CLI::PositiveNumber);
-    app()
-        .add_option("-f,--format", format_, "A picture, or JSON with every number")
-        ->check(CLI::IsMember({"picture", "json"}))
-        ->capture_default_str();
-  }
-
+  explicit AttentionCommand(CLI::App& parent);
   absl::Status Run() override;
 
  private:
+  void CheckUsage() const;
   v1::AttentionQuery Query() const;
-  std::string Pictures(const v1::AttentionMapResponse& response, const Maps& maps) const;
+  std::unique_ptr<AttentionWriter> Writer(OutputFile& out, const v1::AttentionQuery& query) const;
+  absl::Status Write(AttentionSource& source, const v1::AttentionQuery& query) const;
 
-  std::string text_;
-  std::vector<int32_t> layers_;
-  std::vector<int32_t> heads_;
-  TruncationFlags truncation_;
-  std::optional<uint64_t> max_bytes_;
+  AttentionFlags flags_;
   std::string format_ = "picture";
+  std::string output_;
+  bool stream_ = false;
 };
 
+AttentionCommand::AttentionCommand(CLI::App& parent)
+    : Command(parent, "attention", "Show which tokens attend to which while a text is read",
+              kExamples) {
+  flags_.AddTextTo(app());
+  flags_.AddSelectionTo(app());
+  flags_.AddMatrixTo(app());
+  flags_.AddPartTo(app());
+  flags_.AddSparsityTo(app());
+  flags_.AddEncodingTo(app(), v1::ATTENTION_ENCODING_F32);
+  flags_.AddMaxBytesTo(app());
+  flags_.AddChangesTo(app());
+  flags_.AddErasureTo(app());
+  flags_.AddAnswersTo(app());
+  AddFormatFlag(app(), {"picture", "json", "npy"}, format_,
+                "A picture, JSON with every number, or a float32 array of the map alone",
+                kOutputGroup);
+  app()
+      .add_option("-o,--output", output_, "Write to FILE instead of standard output")
+      ->type_name("FILE")
+      ->group(kOutputGroup);
+  app()
+      .add_flag(
+          "--stream", stream_,
+          "Stream in any case: maps under --ablate and --mask-tokens of any size, without the "
+          "embedding's movement")
+      ->group(kOutputGroup);
+  app().parse_complete_callback([this] { CheckUsage(); });
+}
+
+void AttentionCommand::CheckUsage() const {
+  flags_.RequireTexts();
+  if (format_ != "npy") return;
+  const v1::AttentionQuery query = flags_.Query();
+  if (query.matrix() == v1::ATTENTION_MATRIX_NONE) {
+    throw CLI::ValidationError("--matrix none has no map to write as npy; use --format json");
+  }
+  const bool more = query.statistics() || query.mixing_ratio() || query.want_embedding() ||
+                    query.erasure() != v1::TOKEN_ERASURE_UNSPECIFIED;
+  if (more) {
+    throw CLI::ValidationError(
+        "npy holds the map alone, not --statistics, --mixing-ratio, --want-embedding or --erasure; "
+        "use --format json");
+  }
+}
+
 v1::AttentionQuery AttentionCommand::Query() const {
-  v1::AttentionQuery query;
-  query.set_text(text_);
-  for (const int32_t layer : layers_) query.add_layers(layer);
-  for (const int32_t head : heads_) query.add_heads(head);
-  if (layers_.empty() && format_ == "picture") query.add_layers(-1);
-  truncation_.SetOn(query);
-  if (max_bytes_) query.set_max_bytes(*max_bytes_);
+  v1::AttentionQuery query = flags_.Query();
+  if (format_ == "picture") ChooseForPicture(query);
   return query;
 }
 
-std::string AttentionCommand::Pictures(const v1::AttentionMapResponse& response,
-                                       const Maps& maps) const {
-  const HeatMapStyle style{.width = TerminalWidth(), .color = UseColor()};
-  std::string text;
-  for (size_t layer = 0; layer < maps.layers; ++layer) {
-    const std::string title = absl::StrCat("layer ", response.layers(static_cast<int>(layer)));
-    if (heads_.empty()) {
-      absl::StrAppendFormat(&text, "%s, mean of %d heads: row attends to column\n\n", title,
-                            maps.heads);
-      absl::StrAppend(&text, RenderHeatMap(maps.tokens, MeanOfHeads(maps, layer), style), "\n");
-      continue;
-    }
-    for (size_t head = 0; head < maps.heads; ++head) {
-      absl::StrAppendFormat(&text, "%s, head %d: row attends to column\n\n", title,
-                            response.heads(static_cast<int>(head)));
-      absl::StrAppend(&text, RenderHeatMap(maps.tokens, maps.Matrix(layer, head), style), "\n");
-    }
+std::unique_ptr<AttentionWriter> AttentionCommand::Writer(OutputFile& out,
+                                                          const v1::AttentionQuery& query) const {
+  if (format_ == "json") return MakeAttentionJsonWriter(out, query);
+  if (format_ == "npy") return MakeAttentionNpyWriter(out);
+  const bool color = UseColor() && out.is_stdout();
+  return MakeAttentionPictureWriter(out, query, {.width = TerminalWidth(), .color = color});
+}
+
+absl::Status AttentionCommand::Write(AttentionSource& source,
+                                     const v1::AttentionQuery& query) const {
+  absl::StatusOr<OutputFile> out = OutputFile::Open(output_);
+  if (!out.ok()) return out.status();
+  const std::unique_ptr<AttentionWriter> writer = Writer(*out, query);
+  absl::Status status = writer->Begin(source.map());
+  while (status.ok()) {
+    const absl::StatusOr<std::optional<AttentionLayer>> layer = source.NextLayer();
+    if (!layer.ok()) return layer.status();
+    if (!layer->has_value()) break;
+    status = writer->WriteLayer(source.map(), **layer);
   }
-  return text;
+  if (status.ok()) status = writer->Finish(source.map());
+  return status.ok() ? out->Commit() : status;
 }
 
 absl::Status AttentionCommand::Run() {
   const auto client = Connect();
   if (!client.ok()) return client.status();
-  const absl::StatusOr<v1::AttentionMapResponse> response = (*client)->AttentionMap(Query());
-  if (!response.ok()) return response.status();
-  const absl::StatusOr<Maps> maps = ReadMaps(*response);
-  if (!maps.ok()) return maps.status();
-  truncation_.WarnAboutCuts(response->truncated() ? 1 : 0, 1);
-  truncation_.WarnAboutLength(response->beyond_trained_length() ? 1 : 0, 1);
-  return Print(format_ == "json" ? MapsToJson(text_, *response, *maps)
-                                 : Pictures(*response, *maps));
+  const v1::AttentionQuery query = Query();
+  const auto source = OpenAttention(**client, query, stream_ || !NeedsOneReply(query));
+  if (!source.ok()) return WithFlagNames(source.status());
+  if (absl::Status status = Write(**source, query); !status.ok()) return WithFlagNames(status);
+  flags_.truncation().WarnAboutCuts((*source)->map().truncated() ? 1 : 0, 1);
+  flags_.truncation().WarnAboutLength((*source)->map().beyond_trained_length() ? 1 : 0, 1);
+  return absl::OkStatus();
 }
 
 }  // namespace

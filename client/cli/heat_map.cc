@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "absl/strings/ascii.h"
@@ -26,37 +27,46 @@ constexpr std::array<const char*, 5> kShades = {"  ", "░░", "▒▒", "▓�
 // Background colours of xterm's 256, dark to bright.
 constexpr std::array<int, 8> kColors = {234, 54, 60, 24, 30, 35, 112, 226};
 
-// What one cell shows: a level of the scale from 0 to the largest weight.
+// What one cell shows: a level of the scale from 0, or the lowest value if that is negative, to the
+// largest.
 class Shading {
  public:
-  Shading(float largest, bool color) : largest_(largest), color_(color) {}
+  Shading(absl::Span<const float> values, bool color) : color_(color) {
+    for (const float value : values) {
+      if (!std::isfinite(value)) continue;
+      lowest_ = std::min(lowest_, double{value});
+      largest_ = std::max(largest_, double{value});
+    }
+  }
 
-  std::string Cell(float weight) const { return LevelCell(LevelOf(weight)); }
+  std::string Cell(float value) const { return LevelCell(LevelOf(value)); }
 
   std::string Legend() const {
     std::vector<std::string> parts;
     for (size_t level = 0; level < levels(); ++level) {
-      const double from = double{largest_} * static_cast<double>(level) / Count();
+      const double from = lowest_ + Range() * static_cast<double>(level) / Count();
       parts.push_back(absl::StrFormat("%s %.2f", LevelCell(level), from));
     }
     // From 0.00 on is the blank shade, which needs no entry.
-    if (!color_) parts.erase(parts.begin());
+    if (!color_ && lowest_ == 0) parts.erase(parts.begin());
     return absl::StrCat(absl::StrJoin(parts, color_ ? " " : "  "), "+");
   }
 
  private:
   size_t levels() const { return color_ ? kColors.size() : kShades.size(); }
   double Count() const { return static_cast<double>(levels()); }
-  size_t LevelOf(float weight) const {
-    if (!(largest_ > 0) || !(weight > 0)) return 0;
-    const double level = double{weight} / double{largest_} * Count();
-    return std::min(static_cast<size_t>(level), levels() - 1);
+  double Range() const { return largest_ - lowest_; }
+  size_t LevelOf(float value) const {
+    const double height = double{value} - lowest_;
+    if (!(Range() > 0) || !(height > 0)) return 0;
+    return std::min(static_cast<size_t>(height / Range() * Count()), levels() - 1);
   }
   std::string LevelCell(size_t level) const {
     return color_ ? absl::StrCat("\x1b[48;5;", kColors[level], "m  \x1b[0m") : kShades[level];
   }
 
-  const float largest_;
+  double lowest_ = 0;
+  double largest_ = 0;
   const bool color_;
 };
 
@@ -97,40 +107,48 @@ std::string Header(const std::vector<std::string>& tokens) {
   return header;
 }
 
-std::string Picture(const std::vector<std::string>& tokens, absl::Span<const float> weights,
-                    const HeatMapStyle& style) {
-  const size_t n = tokens.size();
-  const Shading shading(*std::max_element(weights.begin(), weights.end()), style.color);
-  std::string text = Header(tokens);
-  for (size_t row = 0; row < n; ++row) {
-    const absl::Span<const float> line = weights.subspan(row * n, n);
-    text += PadLeft(Label(tokens[row]), kLabelWidth) + std::string(kGapWidth, ' ');
-    for (const float weight : line) text += shading.Cell(weight);
-    const auto strongest = std::max_element(line.begin(), line.end());
-    absl::StrAppendFormat(&text, "  %.2f %s\n", *strongest,
-                          Label(tokens[static_cast<size_t>(strongest - line.begin())]));
+// The numbers of the `count` largest values, those that are not finite last.
+std::vector<size_t> Strongest(absl::Span<const float> values, size_t count) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  count = std::min(count, order.size());
+  const auto strength = [values](size_t i) {
+    return std::isfinite(values[i]) ? double{values[i]} : -HUGE_VAL;
+  };
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [strength](size_t a, size_t b) {
+                      return strength(a) != strength(b) ? strength(a) > strength(b) : a < b;
+                    });
+  order.resize(count);
+  return order;
+}
+
+std::string Picture(const std::vector<std::string>& queries, const std::vector<std::string>& keys,
+                    absl::Span<const float> values, const HeatMapStyle& style) {
+  const Shading shading(values, style.color);
+  std::string text = Header(keys);
+  for (size_t row = 0; row < queries.size(); ++row) {
+    const absl::Span<const float> line = values.subspan(row * keys.size(), keys.size());
+    text += PadLeft(Label(queries[row]), kLabelWidth) + std::string(kGapWidth, ' ');
+    for (const float value : line) text += shading.Cell(value);
+    const size_t strongest = Strongest(line, 1).front();
+    absl::StrAppendFormat(&text, "  %.2f %s\n", line[strongest], Label(keys[strongest]));
   }
-  absl::StrAppend(&text, "\n", shading.Legend(), "\nEach row ends with its largest weight.\n");
+  absl::StrAppend(&text, "\n", shading.Legend(), "\nEach row ends with its largest value.\n");
   return text;
 }
 
-std::string List(const std::vector<std::string>& tokens, absl::Span<const float> weights,
-                 const HeatMapStyle& style) {
-  const size_t n = tokens.size();
+std::string List(const std::vector<std::string>& queries, const std::vector<std::string>& keys,
+                 absl::Span<const float> values, const HeatMapStyle& style) {
   std::string text = absl::StrFormat(
-      "%d tokens are too many for a picture in %d columns.\nThe three that each attends to most:\n",
-      n, style.width);
-  std::vector<size_t> keys(n);
-  for (size_t row = 0; row < n; ++row) {
-    const absl::Span<const float> line = weights.subspan(row * n, n);
-    std::iota(keys.begin(), keys.end(), size_t{0});
-    const size_t listed = std::min(kListedKeys, n);
-    std::partial_sort(
-        keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(listed), keys.end(),
-        [line](size_t a, size_t b) { return line[a] != line[b] ? line[a] > line[b] : a < b; });
-    std::string entry = absl::StrFormat("%4d %s ", row, PadRight(Label(tokens[row]), kLabelWidth));
-    for (size_t k = 0; k < listed; ++k) {
-      absl::StrAppendFormat(&entry, " %.2f %d:%s", line[keys[k]], keys[k], Label(tokens[keys[k]]));
+      "%d columns are too many for a picture of width %d.\nThe three that each row gives most "
+      "to:\n",
+      keys.size(), style.width);
+  for (size_t row = 0; row < queries.size(); ++row) {
+    const absl::Span<const float> line = values.subspan(row * keys.size(), keys.size());
+    std::string entry = absl::StrFormat("%4d %s ", row, PadRight(Label(queries[row]), kLabelWidth));
+    for (const size_t key : Strongest(line, kListedKeys)) {
+      absl::StrAppendFormat(&entry, " %.2f %d:%s", line[key], key, Label(keys[key]));
     }
     absl::StrAppend(&text, FitWidth(entry, style.width), "\n");
   }
@@ -141,12 +159,12 @@ std::string List(const std::vector<std::string>& tokens, absl::Span<const float>
 
 int MaxHeatMapTokens(int width) { return std::max(0, (width - kFixedWidth) / kCellWidth); }
 
-std::string RenderHeatMap(const std::vector<std::string>& tokens, absl::Span<const float> weights,
+std::string RenderHeatMap(const std::vector<std::string>& queries,
+                          const std::vector<std::string>& keys, absl::Span<const float> values,
                           const HeatMapStyle& style) {
-  if (tokens.empty()) return "";
-  const std::vector<std::string> names = PrintableTokens(tokens);
-  const bool fits = tokens.size() <= static_cast<size_t>(MaxHeatMapTokens(style.width));
-  return fits ? Picture(names, weights, style) : List(names, weights, style);
+  if (queries.empty() || keys.empty()) return "";
+  const bool fits = keys.size() <= static_cast<size_t>(MaxHeatMapTokens(style.width));
+  return (fits ? Picture : List)(PrintableTokens(queries), PrintableTokens(keys), values, style);
 }
 
 }  // namespace attune::cli

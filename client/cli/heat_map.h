@@ -14,13 +14,15 @@ struct HeatMapStyle {
   bool color = false;  // 256-colour backgrounds instead of ░▒▓█
 };
 
-// The most tokens whose picture fits in `width` columns.
+// The most keys whose picture fits in `width` columns.
 int MaxHeatMapTokens(int width);
 
-// `weights` [tokens, tokens], row-major, not negative; row = from, column = to. Draws a picture
-// with its legend; where that does not fit the width, lists the three strongest keys of each token.
-// Tokens may be any bytes. Lines end in '\n' and stay within the width, if that is at least 64.
-std::string RenderHeatMap(const std::vector<std::string>& tokens, absl::Span<const float> weights,
+// `values` [queries, keys], row-major; row = from, column = to; what is not finite is left blank.
+// Draws a picture with its legend, whose scale begins at 0 or below; where that does not fit the
+// width, lists the three strongest keys of each query. Names may be any bytes. Lines end in '\n'
+// and stay within the width, if that is at least 64.
+std::string RenderHeatMap(const std::vector<std::string>& queries,
+                          const std::vector<std::string>& keys, absl::Span<const float> values,
                           const HeatMapStyle& style);
 
 }  // namespace attune::cli

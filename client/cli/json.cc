@@ -35,14 +35,20 @@ void AppendFloat(float value, std::string& out) {
   out.append(buffer.data(), result.ptr);
 }
 
-void AppendMatrix(absl::Span<const float> values, size_t cols, std::string& out) {
+void AppendArray(absl::Span<const float> values, std::string& out) {
   out += '[';
   for (size_t i = 0; i < values.size(); ++i) {
-    const bool first_of_row = i % cols == 0;
     if (i > 0) out += ',';
-    if (first_of_row) out += '[';
     AppendFloat(values[i], out);
-    if ((i + 1) % cols == 0) out += ']';
+  }
+  out += ']';
+}
+
+void AppendMatrix(absl::Span<const float> values, size_t cols, std::string& out) {
+  out += '[';
+  for (size_t begin = 0; begin < values.size(); begin += cols) {
+    if (begin > 0) out += ',';
+    AppendArray(values.subspan(begin, cols), out);
   }
   out += ']';
 }

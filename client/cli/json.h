@@ -23,6 +23,9 @@ std::string DumpJson(const Json& json, int indent = -1);
 // Appends `value` in the fewest digits that read back as the same float; "null" if not finite.
 void AppendFloat(float value, std::string& out);
 
+// Appends `values` as an array.
+void AppendArray(absl::Span<const float> values, std::string& out);
+
 // Appends the row-major `values` [rows, cols] as an array of arrays.
 void AppendMatrix(absl::Span<const float> values, size_t cols, std::string& out);
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 
 namespace attune::cli {
@@ -30,14 +31,14 @@ bool CanRewind(std::FILE* file) {
 
 }  // namespace
 
-std::string NpyHeader(uint64_t rows, uint64_t cols) {
+std::string NpyHeader(absl::Span<const uint64_t> shape) {
   constexpr size_t kPrefixBytes = 10;  // magic, version, length of the dictionary
   constexpr uint8_t kDictionaryBytes = kNpyHeaderBytes - kPrefixBytes;
   std::string header("\x93NUMPY\x01\x00", 8);
   header.push_back(static_cast<char>(kDictionaryBytes));
   header.push_back('\0');
-  absl::StrAppendFormat(&header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }",
-                        rows, cols);
+  absl::StrAppendFormat(&header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }",
+                        absl::StrJoin(shape, ", "));
   header.resize(kNpyHeaderBytes - 1, ' ');
   header.push_back('\n');
   return header;
@@ -46,7 +47,7 @@ std::string NpyHeader(uint64_t rows, uint64_t cols) {
 absl::StatusOr<NpyWriter> NpyWriter::Create(std::FILE* out) {
   if (CanRewind(out)) {
     const long start = std::ftell(out);
-    if (absl::Status status = WriteBytes(out, NpyHeader(0, 0)); !status.ok()) return status;
+    if (absl::Status status = WriteBytes(out, NpyHeader({0, 0})); !status.ok()) return status;
     return NpyWriter(out, nullptr, start);
   }
   std::unique_ptr<std::FILE, CloseFile> spool(std::tmpfile());
@@ -69,7 +70,7 @@ absl::Status NpyWriter::AddRow(absl::Span<const float> row) {
 }
 
 absl::Status NpyWriter::Finish() {
-  const std::string header = NpyHeader(rows_, cols_);
+  const std::string header = NpyHeader({rows_, cols_});
   if (spool_ == nullptr) {
     if (std::fseek(out_, start_, SEEK_SET) != 0) {
       return absl::ErrnoToStatus(errno, "cannot rewind to the .npy header");

@@ -1,4 +1,4 @@
-// Float matrices in NumPy's .npy format, version 1.0, written row by row.
+// Float arrays in NumPy's .npy format, version 1.0; matrices row by row.
 // Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #ifndef ATTUNE_CLIENT_CLI_NPY_WRITER_H_
 #define ATTUNE_CLIENT_CLI_NPY_WRITER_H_
@@ -14,10 +14,11 @@
 
 namespace attune::cli {
 
-// The header of a float32 array [rows, cols] in C order: always kNpyHeaderBytes long, so that it
-// can be overwritten when the number of rows is known.
+// The header of a float32 array of this shape in C order: always kNpyHeaderBytes long, so that it
+// can be overwritten when the number of rows is known. Room for two axes of any size, or four below
+// 2^32.
 inline constexpr size_t kNpyHeaderBytes = 128;
-std::string NpyHeader(uint64_t rows, uint64_t cols);
+std::string NpyHeader(absl::Span<const uint64_t> shape);
 
 // Holds no rows in memory: where `out` cannot be rewound (a pipe), they wait in a temporary file.
 // Thread-compatible.

@@ -6,14 +6,20 @@
 
 namespace attune::cli {
 
-void TruncationFlags::AddTo(CLI::App& app) {
+void TruncationFlags::AddSideTo(CLI::App& app, const std::string& group) {
   app.add_option("--truncate", side,
                  "Which end of a text with too many tokens to cut off; error refuses it")
       ->check(CLI::IsMember({"right", "left", "error"}))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(group);
+}
+
+void TruncationFlags::AddTo(CLI::App& app, const std::string& group) {
+  AddSideTo(app, group);
   app.add_option("--max-tokens", max_tokens,
                  "Most tokens per text, specials included (default: the server's limit)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->group(group);
 }
 
 v1::Truncation TruncationFlags::truncation() const {

@@ -1,4 +1,4 @@
-// --truncate and --max-tokens, as `encode`, `tokenize` and `attention` take them.
+// --truncate and --max-tokens, as every command takes them that sends texts.
 #ifndef ATTUNE_CLIENT_CLI_TRUNCATION_FLAG_H_
 #define ATTUNE_CLIENT_CLI_TRUNCATION_FLAG_H_
 
@@ -16,7 +16,9 @@ struct TruncationFlags {
   std::string side = "right";
   std::optional<uint32_t> max_tokens;
 
-  void AddTo(CLI::App& app);
+  // `group` is the heading in the help.
+  void AddSideTo(CLI::App& app, const std::string& group = "Options");  // --truncate alone
+  void AddTo(CLI::App& app, const std::string& group = "Options");
   v1::Truncation truncation() const;
 
   // Sets the fields of that name, which Encode, AttentionMap and Tokenize share.

@@ -126,7 +126,7 @@ TEST_F(CommandLineTest, AttentionDrawsTokensAndWeights) {
 TEST_F(CommandLineTest, AttentionNamesTheRangeOfAWrongHead) {
   const ProgramResult result = Attune({"attention", "the cat", "--layer", "0", "--head", "2"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("query.heads"));
+  EXPECT_THAT(result.err, HasSubstr("--head holds 2; valid are 0 to 1"));
 }
 
 TEST_F(CommandLineTest, TokenizeInfoHealthAndAttendAnswer) {

@@ -39,12 +39,18 @@ void WriteTwoRows(std::FILE* out) {
 }
 
 TEST(NpyWriterTest, HeaderIsVersionOneAndAligned) {
-  const std::string header = NpyHeader(12, 384);
+  const std::string header = NpyHeader({12, 384});
   ASSERT_EQ(header.size(), 128u);
   EXPECT_EQ(header.substr(0, 10), std::string("\x93NUMPY\x01\x00\x76\x00", 10));
   EXPECT_THAT(header, HasSubstr("{'descr': '<f4', 'fortran_order': False, 'shape': (12, 384), }"));
   EXPECT_EQ(header.back(), '\n');
-  EXPECT_EQ(NpyHeader(UINT64_MAX, UINT64_MAX).size(), 128u);
+  EXPECT_EQ(NpyHeader({UINT64_MAX, UINT64_MAX}).size(), 128u);
+}
+
+TEST(NpyWriterTest, AHeaderHasRoomForTheLargestMap) {
+  const std::string header = NpyHeader({UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX});
+  EXPECT_THAT(header, HasSubstr("(4294967295, 4294967295, 4294967295, 4294967295), }"));
+  EXPECT_EQ(header.back(), '\n');
 }
 
 TEST(NpyWriterTest, PutsTheNumberOfRowsIntoAFileThatCanBeRewound) {
@@ -53,7 +59,7 @@ TEST(NpyWriterTest, PutsTheNumberOfRowsIntoAFileThatCanBeRewound) {
   std::fputs("before", file);  // what was written earlier stays
   WriteTwoRows(file);
   std::rewind(file);
-  EXPECT_EQ(ReadAll(file), "before" + NpyHeader(2, 3) + Bytes({1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(ReadAll(file), "before" + NpyHeader({2, 3}) + Bytes({1, 2, 3, 4, 5, 6}));
   std::fclose(file);
 }
 
@@ -64,7 +70,7 @@ TEST(NpyWriterTest, WritesTheSameBytesToAPipe) {
   std::FILE* out = fdopen(ends[1], "wb");
   WriteTwoRows(out);
   std::fclose(out);
-  EXPECT_EQ(ReadAll(in), NpyHeader(2, 3) + Bytes({1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(ReadAll(in), NpyHeader({2, 3}) + Bytes({1, 2, 3, 4, 5, 6}));
   std::fclose(in);
 }
 
@@ -82,7 +88,7 @@ TEST(NpyWriterTest, WithoutRowsTheArrayIsEmpty) {
   ATTUNE_ASSERT_OK_AND_ASSIGN(NpyWriter writer, NpyWriter::Create(file));
   EXPECT_THAT(writer.Finish(), IsOk());
   std::rewind(file);
-  EXPECT_EQ(ReadAll(file), NpyHeader(0, 0));
+  EXPECT_EQ(ReadAll(file), NpyHeader({0, 0}));
   std::fclose(file);
 }
 

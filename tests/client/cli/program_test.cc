@@ -1,7 +1,5 @@
 // The `attune` program as a user runs it, against a scripted server.
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -9,19 +7,17 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
-#include "tests/client/fake_server.h"
-#include "tests/support/run_program.h"
-#include "tests/support/temp_dir.h"
+#include "tests/client/cli/program_fixture.h"
 
 namespace attune {
 namespace {
 
 using ::attune::testing::FakeEncoder;
-using ::attune::testing::FakeServer;
-using ::attune::testing::ProgramInput;
+using ::attune::testing::kError;
+using ::attune::testing::kOk;
+using ::attune::testing::kUsage;
 using ::attune::testing::ProgramResult;
-using ::attune::testing::RunProgram;
-using ::attune::testing::TempDir;
+using ::attune::testing::ProgramTest;
 using ::grpc::health::v1::HealthCheckResponse;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -29,30 +25,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
-
-constexpr int kOk = 0;
-constexpr int kError = 1;
-constexpr int kUsage = 2;
-
-class ProgramTest : public ::testing::Test {
- protected:
-  // Runs `attune ARGUMENTS...` with the server's address in the environment.
-  ProgramResult Attune(std::vector<std::string> arguments, ProgramInput input = {}) {
-    input.arguments = std::move(arguments);
-    input.environment.push_back("ATTUNE_SERVER=" + server_.address());
-    return RunProgram(ATTUNE_PROGRAM, input);
-  }
-
-  // Writes a file that goes away with the test.
-  std::string File(const std::string& name, const std::string& content) {
-    const std::string path = folder_.Path(name);
-    std::ofstream(path, std::ios::binary) << content;
-    return path;
-  }
-
-  TempDir folder_;
-  FakeServer server_;
-};
 
 std::vector<Json> JsonLines(const std::string& text) {
   std::vector<Json> lines;
@@ -62,16 +34,11 @@ std::vector<Json> JsonLines(const std::string& text) {
   return lines;
 }
 
-std::string Content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 // ---- Usage --------------------------------------------------------------------------------------
 
 TEST_F(ProgramTest, EveryCommandHasHelpWithExamples) {
-  for (const char* command :
-       {"encode", "attention", "explain", "attend", "tokenize", "info", "health", "bench"}) {
+  for (const char* command : {"encode", "attention", "explain", "attend",
+                              "tokenize", "info", "health", "bench"}) {
     const ProgramResult result = Attune({command, "--help"});
     EXPECT_EQ(result.exit_code, kOk);
     EXPECT_THAT(result.out, AllOf(HasSubstr("--server"), HasSubstr("--timeout"),
@@ -285,90 +252,6 @@ TEST_F(ProgramTest, ATerminalGetsATable) {
   const ProgramResult result = Attune({"encode", "cat"}, {.on_terminal = true});
   ASSERT_EQ(result.exit_code, kOk) << result.err;
   EXPECT_THAT(result.out, StartsWith("text "));
-}
-
-// ---- attention ----------------------------------------------------------------------------------
-
-// Two layers, two heads, tokens "[CLS]" and an escape; layer 1 head 0 attends only to itself.
-grpc::Status TwoTokenMaps(const v1::AttentionMapRequest& request,
-                          v1::AttentionMapResponse& response) {
-  response.add_tokens()->set_text("[CLS]");
-  v1::Token* token = response.add_tokens();
-  token->set_text("\x1b[31m");
-  token->set_id(7);
-  token->set_byte_end(5);
-  token->set_code_point_end(5);
-  const bool last_only = request.query().layers_size() == 1;
-  if (!last_only) response.add_layers(0);
-  response.add_layers(1);
-  for (const uint32_t head : {0u, 1u}) response.add_heads(head);
-  for (const uint64_t size : {last_only ? 1u : 2u, 2u, 2u, 2u}) response.add_shape(size);
-  response.set_encoding(v1::ATTENTION_ENCODING_F32);
-  const std::vector<float> layer = {1, 0, 0, 1, 0.5f, 0.5f, 0.5f, 0.5f};
-  std::string bytes(layer.size() * sizeof(float), '\0');
-  std::memcpy(bytes.data(), layer.data(), bytes.size());
-  response.set_data(last_only ? bytes : bytes + bytes);
-  response.mutable_provenance()->set_model("fake");
-  return grpc::Status::OK;
-}
-
-TEST_F(ProgramTest, DrawsTheMeanOfTheLastLayersHeads) {
-  v1::AttentionMapRequest seen;
-  server_.encoder().attention = [&seen](const v1::AttentionMapRequest& request,
-                                        v1::AttentionMapResponse& response) {
-    seen = request;
-    return TwoTokenMaps(request, response);
-  };
-  const ProgramResult result = Attune({"attention", "some text"});
-  ASSERT_EQ(result.exit_code, kOk) << result.err;
-  EXPECT_THAT(seen.query().layers(), ::testing::ElementsAre(-1));
-  EXPECT_EQ(seen.query().truncation(), v1::TRUNCATION_RIGHT);
-  EXPECT_THAT(result.out, AllOf(StartsWith("layer 1, mean of 2 heads"),
-                                HasSubstr("[CLS]  ██░░  0.75 [CLS]"), Not(HasSubstr("\x1b"))));
-}
-
-TEST_F(ProgramTest, DrawsTheHeadsThatAreAskedFor) {
-  server_.encoder().attention = TwoTokenMaps;
-  const ProgramResult result =
-      Attune({"attention", "t", "--layer", "1", "--head", "0", "--head", "-1"});
-  ASSERT_EQ(result.exit_code, kOk) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("layer 1, head 0"), HasSubstr("layer 1, head 1"),
-                                HasSubstr("[CLS]  ██    1.00 [CLS]")));
-}
-
-TEST_F(ProgramTest, ColorsOnATerminalUnlessToldNotTo) {
-  server_.encoder().attention = TwoTokenMaps;
-  const std::vector<std::string> arguments = {"attention", "t"};
-  const std::string term = "TERM=xterm-256color";
-  EXPECT_THAT(Attune(arguments, {.environment = {term, "NO_COLOR="}, .on_terminal = true}).out,
-              HasSubstr("\x1b[48;5;"));
-  EXPECT_THAT(Attune(arguments, {.environment = {term, "NO_COLOR=1"}, .on_terminal = true}).out,
-              Not(HasSubstr("\x1b")));
-}
-
-TEST_F(ProgramTest, WritesAttentionAsJson) {
-  server_.encoder().attention = TwoTokenMaps;
-  const ProgramResult result = Attune({"attention", "t", "--format", "json"});
-  ASSERT_EQ(result.exit_code, kOk) << result.err;
-  const Json json = Json::parse(result.out);
-  EXPECT_EQ(json["layers"], Json::parse("[0, 1]"));
-  EXPECT_EQ(json["heads"], Json::parse("[0, 1]"));
-  EXPECT_EQ(json["tokens"][1]["text"], "\x1b[31m");
-  EXPECT_EQ(json["tokens"][1]["bytes"], Json::parse("[0, 5]"));
-  EXPECT_EQ(json["weights"][1], Json::parse("[[[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]]]"));
-  EXPECT_EQ(json["provenance"]["model"], "fake");
-}
-
-TEST_F(ProgramTest, RefusesMapsThatDoNotFitTheirTokens) {
-  server_.encoder().attention = [](const v1::AttentionMapRequest& request,
-                                   v1::AttentionMapResponse& response) {
-    const grpc::Status status = TwoTokenMaps(request, response);
-    response.add_tokens()->set_text("extra");
-    return status;
-  };
-  const ProgramResult result = Attune({"attention", "t"});
-  EXPECT_EQ(result.exit_code, kError);
-  EXPECT_THAT(result.err, HasSubstr("3 tokens"));
 }
 
 // ---- attend -------------------------------------------------------------------------------------
