@@ -90,6 +90,16 @@ struct EncodeAllOptions {
   std::function<void(const EncodeAllProgress& progress)> on_progress = nullptr;
 };
 
+// The next text; nullopt when there are no more. An error ends HeadStatistics with that error.
+using TextSource = std::function<absl::StatusOr<std::optional<std::string>>()>;
+
+struct HeadStatisticsOptions {
+  // Of each text. Default: ERROR.
+  v1::Truncation truncation = v1::TRUNCATION_UNSPECIFIED;
+  // Called after each text that the server, or the connection to it, has taken; may be empty.
+  std::function<void(uint64_t texts)> on_progress = nullptr;
+};
+
 // Health as in grpc.health.v1.
 using HealthState = grpc::health::v1::HealthCheckResponse::ServingStatus;
 
@@ -147,6 +157,12 @@ class Client {
   absl::StatusOr<std::unique_ptr<AttentionMapStream>> StreamAttentionMap(
       const v1::AttentionQuery& query) const;
 
+  // Statistics of every head, averaged over any number of texts, of which it holds one. Calls
+  // `source` on the calling thread. The deadline is for each text, not for the whole; the first
+  // text that cannot be read ends it, and FailedInputIndex tells which.
+  absl::StatusOr<v1::HeadStatisticsResponse> HeadStatistics(
+      const TextSource& source, const HeadStatisticsOptions& options = {}) const;
+
   absl::StatusOr<v1::ExplainSimilarityResponse> ExplainSimilarity(
       const v1::ExplainSimilarityRequest& request) const;
   absl::StatusOr<v1::AttendResponse> Attend(const v1::AttendRequest& request) const;
@@ -173,7 +189,8 @@ class Client {
   const std::unique_ptr<grpc::health::v1::Health::StubInterface> health_;
 };
 
-// The number of the input that an error of EncodeAll is about, from 0, if it is about one.
+// The number of the input that an error of EncodeAll or HeadStatistics is about, from 0, if it is
+// about one.
 std::optional<size_t> FailedInputIndex(const absl::Status& status);
 
 }  // namespace attune

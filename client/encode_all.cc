@@ -5,7 +5,6 @@
 #include <deque>
 #include <utility>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -15,23 +14,17 @@
 #include "client/client.h"
 #include "client/encode_messages.h"
 #include "client/grpc_status.h"
+#include "client/input_index.h"
 #include "grpcpp/completion_queue.h"
 
 namespace attune {
 namespace {
 
-constexpr absl::string_view kInputIndexPayload = "attune.v1/input_index";
 // Left free in a message for everything besides the inputs or embeddings.
 constexpr uint64_t kMessageOverheadBytes = 4096;
 // Tag and length of one text, at their longest.
 constexpr size_t kTextOverheadBytes = 6;
 constexpr size_t kMaxTokenIdBytes = 5;
-
-absl::Status WithInputIndex(absl::Status status, size_t index) {
-  absl::Status result(status.code(), absl::StrCat("input ", index, ": ", status.message()));
-  result.SetPayload(kInputIndexPayload, absl::Cord(absl::StrCat(index)));
-  return result;
-}
 
 // The server's messages about one input start with its path: "texts.values[3]: ...".
 std::optional<size_t> IndexInMessage(absl::string_view message) {
@@ -184,7 +177,7 @@ void BulkEncode::ReadNext() {
   absl::StatusOr<std::optional<EncodeInput>> input = source_();
   if (input.ok() && *input) {
     absl::Status status = CheckInput(**input);
-    if (!status.ok()) input = WithInputIndex(status, next_index_ + splitter_.items());
+    if (!status.ok()) input = internal::WithInputIndex(status, next_index_ + splitter_.items());
   }
   if (!input.ok()) source_status_ = input.status();
   if (input.ok()) next_ = *std::move(input);
@@ -251,7 +244,8 @@ absl::Status BulkEncode::ErrorOf(const PendingCall& call) const {
   const size_t inputs = internal::CountInputs(call.request);
   if (absl::IsInvalidArgument(status)) {
     const std::optional<size_t> index = IndexInMessage(call.status.error_message());
-    if (index && *index < inputs) return WithInputIndex(status, call.first_index + *index);
+    if (index && *index < inputs)
+      return internal::WithInputIndex(status, call.first_index + *index);
   }
   return absl::Status(status.code(),
                       absl::StrCat("inputs ", call.first_index, " to ",
@@ -283,13 +277,6 @@ absl::Status Client::EncodeAll(const EncodeSource& source, const EncodeSink& sin
   const absl::StatusOr<v1::GetModelResponse> model = GetModel();
   if (!model.ok()) return model.status();
   return BulkEncode(*encoder_, options_, *model, source, sink, options).Run();
-}
-
-std::optional<size_t> FailedInputIndex(const absl::Status& status) {
-  const absl::optional<absl::Cord> payload = status.GetPayload(kInputIndexPayload);
-  size_t index = 0;
-  if (!payload || !absl::SimpleAtoi(std::string(*payload), &index)) return std::nullopt;
-  return index;
 }
 
 }  // namespace attune

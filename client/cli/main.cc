@@ -27,8 +27,8 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   std::vector<std::unique_ptr<Command>> commands;
   for (const auto make :
-       {MakeEncodeCommand, MakeAttentionCommand, MakeExplainCommand, MakeAttendCommand,
-        MakeTokenizeCommand, MakeInfoCommand, MakeHealthCommand, MakeBenchCommand}) {
+       {MakeEncodeCommand, MakeAttentionCommand, MakeHeadsCommand, MakeExplainCommand, MakeAttendCommand, MakeTokenizeCommand, MakeInfoCommand,
+        MakeHealthCommand, MakeBenchCommand}) {
     commands.push_back(make(app));
   }
   try {

@@ -22,9 +22,11 @@ std::string FormatMinutes(absl::Duration duration) {
 
 std::string FormatProgress(const Progress& progress, absl::Duration elapsed) {
   const double seconds = std::max(absl::ToDoubleSeconds(elapsed), 1e-3);
-  std::string line = absl::StrFormat("%d texts, %.0f texts/s, %.0f tokens/s", progress.texts,
-                                     static_cast<double>(progress.texts) / seconds,
-                                     static_cast<double>(progress.tokens) / seconds);
+  std::string line = absl::StrFormat("%d texts, %.0f texts/s", progress.texts,
+                                     static_cast<double>(progress.texts) / seconds);
+  if (progress.tokens > 0) {
+    absl::StrAppendFormat(&line, ", %.0f tokens/s", static_cast<double>(progress.tokens) / seconds);
+  }
   if (!progress.total_input_bytes || *progress.total_input_bytes == 0) return line;
   const double done = std::min(1.0, static_cast<double>(progress.input_bytes) /
                                         static_cast<double>(*progress.total_input_bytes));
@@ -46,8 +48,13 @@ ProgressLine::~ProgressLine() {
 void ProgressLine::Update(const Progress& progress) {
   const absl::Time now = absl::Now();
   if (!enabled_ || now - last_drawn_ < kMinRedraw) return;
-  last_drawn_ = now;
-  std::fputs(absl::StrCat(kWipeLine, FormatProgress(progress, now - start_)).c_str(), out_);
+  Show(FormatProgress(progress, now - start_));
+}
+
+void ProgressLine::Show(const std::string& text) {
+  if (!enabled_) return;
+  last_drawn_ = absl::Now();
+  std::fputs(absl::StrCat(kWipeLine, text).c_str(), out_);
   std::fflush(out_);
 }
 

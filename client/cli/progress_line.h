@@ -13,7 +13,7 @@ namespace attune::cli {
 
 struct Progress {
   uint64_t texts = 0;
-  uint64_t tokens = 0;
+  uint64_t tokens = 0;  // 0: not counted
   uint64_t input_bytes = 0;
   // Absent: the input has no known end.
   std::optional<uint64_t> total_input_bytes = std::nullopt;
@@ -33,6 +33,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void Update(const Progress& progress);
+  // Draws `text` at once, for a last step without numbers.
+  void Show(const std::string& text);
 
  private:
   std::FILE* const out_;

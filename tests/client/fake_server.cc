@@ -114,6 +114,15 @@ grpc::Status FakeEncoder::StreamAttentionMap(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeEncoder::HeadStatistics(grpc::ServerContext* context, TextReader* reader,
+                                         v1::HeadStatisticsResponse* response) {
+  See("HeadStatistics", *context);
+  if (head_statistics) return head_statistics(*context, *reader, *response);
+  v1::HeadStatisticsRequest request;
+  while (reader->Read(&request)) response->set_texts(response->texts() + 1);
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeEncoder::Attend(grpc::ServerContext* context, const v1::AttendRequest* request,
                                  v1::AttendResponse* response) {
   See("Attend", *context);

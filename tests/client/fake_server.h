@@ -42,6 +42,10 @@ class FakeEncoder final : public v1::EncoderService::Service {
   using StreamWriter = grpc::ServerWriter<v1::StreamAttentionMapResponse>;
   // By default a map without matrices.
   std::function<grpc::Status(const v1::AttentionQuery&, StreamWriter&)> attention_stream;
+  using TextReader = grpc::ServerReader<v1::HeadStatisticsRequest>;
+  // By default reads all and counts them.
+  std::function<grpc::Status(grpc::ServerContext&, TextReader&, v1::HeadStatisticsResponse&)>
+      head_statistics;
   std::function<grpc::Status(const v1::TokenizeRequest&, v1::TokenizeResponse&)> tokenize;
   v1::GetModelResponse model = DefaultModel();
   v1::AttendResponse attend_response;
@@ -58,6 +62,8 @@ class FakeEncoder final : public v1::EncoderService::Service {
   grpc::Status StreamAttentionMap(grpc::ServerContext* context,
                                   const v1::StreamAttentionMapRequest* request,
                                   StreamWriter* writer) override;
+  grpc::Status HeadStatistics(grpc::ServerContext* context, TextReader* reader,
+                              v1::HeadStatisticsResponse* response) override;
   grpc::Status Attend(grpc::ServerContext* context, const v1::AttendRequest* request,
                       v1::AttendResponse* response) override;
   grpc::Status Tokenize(grpc::ServerContext* context, const v1::TokenizeRequest* request,

@@ -1,4 +1,5 @@
-// `attune attention` against a real server.
+// `attune attention` and `attune heads` against a real server.
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/attention_maps.h"
 #include "tests/support/run_program.h"
+#include "tests/support/temp_dir.h"
 
 namespace attune {
 namespace {
@@ -18,6 +20,7 @@ using ::attune::testing::MapAttention;
 using ::attune::testing::MapResult;
 using ::attune::testing::ProgramResult;
 using ::attune::testing::RunProgram;
+using ::attune::testing::TempDir;
 using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
 using ::attune::testing::ValuesOf;
@@ -152,6 +155,32 @@ TEST_F(AttentionCommandLineTest, AMapOverTheReplyLimitComesAsAStream) {
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err,
               AllOf(HasSubstr("--max-bytes allows 4000"), HasSubstr("stream the map")));
+}
+
+TEST_F(AttentionCommandLineTest, HeadsOfManyTextsAreTheMeanOfTheirHeads) {
+  const Json first = JsonOf({"heads", "the cat sat", "--json"});
+  const Json second = JsonOf({"heads", "a dog ran fast", "--json"});
+  TempDir folder;
+  const std::string path = folder.Path("texts.txt");
+  std::ofstream(path) << "the cat sat\na dog ran fast\n";
+  const Json both = JsonOf({"heads", "--input", path, "--json"});
+  EXPECT_EQ(both["texts"], 2);
+  EXPECT_EQ(both["tokens"], first["tokens"].get<int>() + second["tokens"].get<int>());
+  ASSERT_EQ(both["statistics"].size(), 12u);
+  for (size_t head = 0; head < 12; ++head) {
+    const auto entropy = [head](const Json& json) {
+      return json["statistics"][head]["entropy"].get<double>();
+    };
+    EXPECT_NEAR(entropy(both), (entropy(first) + entropy(second)) / 2, 1e-5);
+  }
+}
+
+TEST_F(AttentionCommandLineTest, HeadsNameTheLineThatIsTooLong) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "cat ";
+  const ProgramResult result = Attune({"heads", "--truncate", "error"}, "the cat\n" + text + "\n");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("standard input:2: "), HasSubstr("more than 64 tokens")));
 }
 
 }  // namespace

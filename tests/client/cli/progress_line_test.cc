@@ -17,6 +17,10 @@ TEST(ProgressLineTest, HasNoBarWithoutAKnownEnd) {
   EXPECT_EQ(FormatProgress(progress, absl::Seconds(2)), "10 texts, 5 texts/s, 20 tokens/s");
 }
 
+TEST(ProgressLineTest, LeavesOutTokensThatNobodyCounts) {
+  EXPECT_EQ(FormatProgress({.texts = 10}, absl::Seconds(2)), "10 texts, 5 texts/s");
+}
+
 long BytesDrawn(bool enabled) {
   std::FILE* file = std::tmpfile();
   ProgressLine(file, enabled).Update({.texts = 1});
@@ -28,6 +32,23 @@ long BytesDrawn(bool enabled) {
 TEST(ProgressLineTest, DrawsOnlyWhenEnabled) {
   EXPECT_EQ(BytesDrawn(/*enabled=*/false), 0);
   EXPECT_GT(BytesDrawn(/*enabled=*/true), 0);
+}
+
+long BytesShown(bool enabled) {
+  std::FILE* file = std::tmpfile();
+  long bytes = 0;
+  {
+    ProgressLine line(file, enabled);
+    line.Show("waiting");
+    bytes = std::ftell(file);
+  }
+  std::fclose(file);
+  return bytes;
+}
+
+TEST(ProgressLineTest, ShowsALastStepAtOnceIfEnabled) {
+  EXPECT_EQ(BytesShown(/*enabled=*/false), 0);
+  EXPECT_GT(BytesShown(/*enabled=*/true), 7);
 }
 
 }  // namespace
