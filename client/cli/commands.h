@@ -12,6 +12,7 @@ namespace attune::cli {
 std::unique_ptr<Command> MakeEncodeCommand(CLI::App& parent);
 std::unique_ptr<Command> MakeAttentionCommand(CLI::App& parent);
 std::unique_ptr<Command> MakeHeadsCommand(CLI::App& parent);
+std::unique_ptr<Command> MakeExportHtmlCommand(CLI::App& parent);
 std::unique_ptr<Command> MakeExplainCommand(CLI::App& parent);
 std::unique_ptr<Command> MakeAttendCommand(CLI::App& parent);
 std::unique_ptr<Command> MakeTokenizeCommand(CLI::App& parent);

@@ -27,7 +27,8 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   std::vector<std::unique_ptr<Command>> commands;
   for (const auto make :
-       {MakeEncodeCommand, MakeAttentionCommand, MakeHeadsCommand, MakeExplainCommand, MakeAttendCommand, MakeTokenizeCommand, MakeInfoCommand,
+       {MakeEncodeCommand, MakeAttentionCommand, MakeHeadsCommand, MakeExportHtmlCommand,
+        MakeExplainCommand, MakeAttendCommand, MakeTokenizeCommand, MakeInfoCommand,
         MakeHealthCommand, MakeBenchCommand}) {
     commands.push_back(make(app));
   }

@@ -1,4 +1,4 @@
-// `attune attention` and `attune heads` against a real server.
+// `attune attention`, `heads` and `export-html` against a real server.
 #include <fstream>
 #include <string>
 #include <utility>
@@ -181,6 +181,20 @@ TEST_F(AttentionCommandLineTest, HeadsNameTheLineThatIsTooLong) {
   const ProgramResult result = Attune({"heads", "--truncate", "error"}, "the cat\n" + text + "\n");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, AllOf(HasSubstr("standard input:2: "), HasSubstr("more than 64 tokens")));
+}
+
+TEST_F(AttentionCommandLineTest, ThePageHoldsTheServersReply) {
+  const ProgramResult result = Attune({"export-html", kText, "--encoding", "f32"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string begin = "<script type=\"application/json\" id=\"bertviz\">";
+  const size_t at = result.out.find(begin) + begin.size();
+  const absl::StatusOr<Json> bertviz =
+      ParseJson(result.out.substr(at, result.out.find("</script>", at) - at));
+  ASSERT_TRUE(bertviz.ok());
+  const std::vector<float> expected = Map("").Data();
+  const std::vector<float> values = Numbers((*bertviz)["attention"][0]["attn"]);
+  ASSERT_EQ(values.size(), expected.size());
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-4);
 }
 
 }  // namespace

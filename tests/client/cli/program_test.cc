@@ -37,7 +37,7 @@ std::vector<Json> JsonLines(const std::string& text) {
 // ---- Usage --------------------------------------------------------------------------------------
 
 TEST_F(ProgramTest, EveryCommandHasHelpWithExamples) {
-  for (const char* command : {"encode", "attention", "heads", "explain", "attend",
+  for (const char* command : {"encode", "attention", "heads", "export-html", "explain", "attend",
                               "tokenize", "info", "health", "bench"}) {
     const ProgramResult result = Attune({command, "--help"});
     EXPECT_EQ(result.exit_code, kOk);
