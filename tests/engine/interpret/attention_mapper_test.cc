@@ -26,6 +26,7 @@ namespace {
 using ::attune::testing::AttentionCapture;
 using ::attune::testing::Flat;
 using ::attune::testing::IsOk;
+using ::attune::testing::MatrixOf;
 using ::attune::testing::RandomWeights;
 using ::testing::FloatNear;
 using ::testing::Pointwise;
@@ -249,6 +250,32 @@ TEST_F(AttentionMapperTest, WeightMixingIsWhatHeadsGiveToOthers) {
       EXPECT_NEAR(mixing[layer * kSeq + i], 1 - own, 1e-6);
     }
   }
+}
+
+// The weights of norm_maps_test's toy block, whose ratios are worked by hand.
+TEST_F(AttentionMapperTest, WeightMixingOfTheToyBlockIsTheOneWorkedByHand) {
+  ModelConfig config;
+  config.heads = 2;
+  MapQuery query;
+  query.layers = {0};
+  query.heads = {0, 1};
+  query.matrix = MapMatrix::kNone;
+  query.mixing_ratio = true;
+  MapText text;
+  text.seq = 3;
+  const MapPlan plan = *MakeMapPlan(query, text);
+  AttentionMapper mapper(config, plan, nullptr);
+  const Matrix first = MatrixOf({{.5, .25, .25}, {.2, .6, .2}, {.1, .1, .8}});
+  const Matrix second = MatrixOf({{.1, .7, .2}, {.25, .25, .5}, {.6, .3, .1}});
+  mapper.OnWeights(0, 0, 0, first.view());
+  mapper.OnWeights(0, 0, 1, second.view());
+  const Matrix none(4, 4);
+  const std::unique_ptr<const Linear> output = *Linear::Create(none.view(), none.row(0), {});
+  const LayerNormWeights norm;
+  mapper.OnAttention(AttentionStep{
+      .input = {}, .qkv = {}, .mixed = {}, .output = *output, .norm = norm, .context = context_});
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const MapResult result, mapper.Finish());
+  EXPECT_THAT(result.mixing_ratio, Pointwise(FloatNear(1e-6f), {.7f, .575f, .55f}));
 }
 
 TEST_F(AttentionMapperTest, AblatedHeadsShowWhatTheyDidInstead) {
