@@ -22,6 +22,12 @@ inline std::string DefaultModelPath() {
   return cache + "/attune/all-MiniLM-L6-v2";
 }
 
+// What a test that cannot load it says.
+inline std::string NeedsDefaultModel() {
+  return "This test needs the model all-MiniLM-L6-v2, and " + DefaultModelPath() +
+         " cannot be loaded.\nSet ATTUNE_TEST_MODEL to the model's folder, or put it there.";
+}
+
 }  // namespace attune::testing
 
 #endif  // ATTUNE_TESTS_GOLDEN_DEFAULT_MODEL_H_

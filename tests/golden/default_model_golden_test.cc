@@ -38,6 +38,7 @@ using ::attune::testing::Difference;
 using ::attune::testing::FloatsOf;
 using ::attune::testing::IdsOf;
 using ::attune::testing::IsOk;
+using ::attune::testing::NeedsDefaultModel;
 using ::attune::testing::NumbersOf;
 using ::attune::testing::ReadGoldenFile;
 using ::attune::testing::SameBits;
@@ -87,10 +88,7 @@ class DefaultModelTest : public ::testing::TestWithParam<Precision> {
   void SetUp() override {
     const auto& loaded = EngineOf(GetParam());
     if (absl::IsUnimplemented(loaded.status())) GTEST_SKIP() << loaded.status();
-    ASSERT_THAT(loaded, IsOk())
-        << "This test needs the model all-MiniLM-L6-v2, and " << DefaultModelPath()
-        << " cannot be loaded."
-        << "\nSet ATTUNE_TEST_MODEL to the model's folder, or put it there.";
+    ASSERT_THAT(loaded, IsOk()) << NeedsDefaultModel();
     session_ = std::make_unique<Session>(*loaded, 512);
   }
 

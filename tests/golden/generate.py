@@ -7,50 +7,14 @@ The reference is transformers with attn_implementation="eager", eval(), f32, one
 padding, no batching, one thread. README.md says which versions and how to read the files.
 """
 
-import argparse
-import base64
-import hashlib
-import json
-import pathlib
-
-import numpy as np
-import tokenizers
 import torch
-import transformers
 
 import golden_texts
 import tiny_models
+from default_model import WEIGHTS_SHA256, folder_argument, open_model, open_tokenizer, run_model
+from golden_file import encode_floats, versions, write
 
-FOLDER = pathlib.Path(__file__).resolve().parent
-# The official all-MiniLM-L6-v2 weights.
-WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MAX_TOKENS = 256  # sentence_bert_config.json's max_seq_length
-
-
-def encode_floats(array):
-    """Little-endian f32, row-major, in base64."""
-    return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode("ascii")
-
-
-def versions():
-    return {
-        "torch": torch.__version__.split("+")[0],
-        "transformers": transformers.__version__,
-        "tokenizers": tokenizers.__version__,
-        "numpy": np.__version__,
-    }
-
-
-def write(name, content, lists):
-    """JSON with one line per element of the `lists`, so that a diff shows what changed."""
-    parts = []
-    for key, value in content.items():
-        if key in lists:
-            lines = ",\n".join("  " + json.dumps(element) for element in value)
-            parts.append(f" {json.dumps(key)}: [\n{lines}\n ]")
-        else:
-            parts.append(f" {json.dumps(key)}: {json.dumps(value)}")
-    (FOLDER / name).write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="ascii")
 
 
 # ---- The real model ------------------------------------------------------------------------------
@@ -78,16 +42,6 @@ def golden_text_list(tokenizer):
     return golden_texts.TEXTS + cut + golden_texts.TRUNCATED_TEXTS
 
 
-def run_model(model, ids, types=None):
-    with torch.no_grad():
-        return model(
-            input_ids=torch.tensor([ids]),
-            token_type_ids=torch.tensor([types if types is not None else [0] * len(ids)]),
-            output_hidden_states=True,
-            output_attentions=True,
-        )
-
-
 def mean_pool_and_normalize(hidden):
     return torch.nn.functional.normalize(hidden.mean(dim=0), p=2, dim=0)
 
@@ -105,17 +59,10 @@ def map_requests(texts, lengths):
 
 
 def write_real_model(model_folder):
-    digest = hashlib.sha256((model_folder / "model.safetensors").read_bytes()).hexdigest()
-    if digest != WEIGHTS_SHA256:
-        raise SystemExit(f"{model_folder}/model.safetensors is not the official file: {digest}")
-    tokenizer = tokenizers.Tokenizer.from_file(str(model_folder / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
+    tokenizer = open_tokenizer(model_folder)
     texts = golden_text_list(tokenizer)
     tokenizer.enable_truncation(max_length=MAX_TOKENS)
-    model = transformers.BertModel.from_pretrained(
-        model_folder, attn_implementation="eager", dtype=torch.float32
-    ).eval()
+    model = open_model(model_folder, torch.float32)
 
     ids = [tokenizer.encode(text).ids for text in texts]
     outputs = [run_model(model, text_ids) for text_ids in ids]
@@ -186,12 +133,9 @@ def write_tiny_models():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--model", type=pathlib.Path, required=True, help="all-MiniLM-L6-v2's folder")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
+    folder = folder_argument(__doc__.split("\n")[0])
     write_tiny_models()
-    write_real_model(arguments.model)
+    write_real_model(folder)
 
 
 if __name__ == "__main__":
