@@ -5,106 +5,19 @@ Screenshots go to the directory ATTUNE_SCREENSHOTS, for people to look at.
 """
 
 import json
-import os
-import pathlib
 import re
-import signal
-import subprocess
-import time
 import unittest
-import urllib.request
 
-from webdriver import Browser
+from page import PageTest, default_model
 
 TOKENS = 512
 LONG_TEXT = " ".join(f"word {i} of a long text" for i in range(200))
 
 
-def model_folder():
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    return os.environ.get("ATTUNE_TEST_MODEL") or str(cache / "attune/all-MiniLM-L6-v2")
-
-
-class Server:
-    def __init__(self):
-        self.process = subprocess.Popen(
-            [os.environ["ATTUNE_SERVER_BINARY"], "--model", model_folder(), "--precision", "f32",
-             "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
-             "--max-input-tokens", str(TOKENS), "--drain-delay", "0s"],
-            stderr=subprocess.PIPE, text=True)
-        self.url = None
-        for line in self.process.stderr:
-            if match := re.search(r'"http_port":(\d+)', line):
-                self.url = f"http://127.0.0.1:{match.group(1)}"
-            if '"serving"' in line:
-                break
-        if self.url is None:
-            raise RuntimeError("the server did not start")
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.communicate()
-
-    def call(self, method, request):
-        body = json.dumps(request).encode()
-        with urllib.request.urlopen(urllib.request.Request(
-                f"{self.url}/v1/{method}", body, {"Content-Type": "application/json"})) as reply:
-            return json.load(reply)
-
-
-class DashboardTest(unittest.TestCase):
+class DashboardTest(PageTest):
     @classmethod
-    def setUpClass(cls):
-        cls.server = Server()
-        cls.browser = Browser()
-        cls.pictures = pathlib.Path(os.environ.get("ATTUNE_SCREENSHOTS", "."))
-        cls.pictures.mkdir(parents=True, exist_ok=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.server.stop()
-
-    def setUp(self):
-        self.browser.resize(1280, 1000)
-        self.browser.prefer("light")
-        self.show()
-
-    def tearDown(self):
-        self.assertEqual(self.browser.errors(), [])
-
-    # ---- Helpers ----
-
-    def show(self, link=""):
-        self.browser.open("about:blank")  # so that a link that differs in its fragment alone is loaded
-        self.browser.open(f"{self.server.url}/{link}")
-        self.wait("document.body.dataset.ready")
-
-    def value(self, expression):
-        return self.browser.run(f"return {expression}")
-
-    def text(self, selector):
-        return self.browser.run("return document.querySelector(arguments[0]).textContent", selector)
-
-    def wait(self, condition, seconds=60):
-        end = time.monotonic() + seconds
-        while not self.value(condition):
-            if time.monotonic() > end:
-                self.fail(f"never: {condition}; the page says: {self.text('#error')!r}")
-            time.sleep(0.02)
-
-    def enter(self, text):
-        self.browser.run("document.getElementById('text').value = arguments[0]", text)
-        self.browser.click("#text-form [type=submit]")
-        self.wait("document.getElementById('status').textContent !== 'Computing'")
-
-    def choose(self, selector, value):
-        self.browser.run(
-            "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
-            "e.dispatchEvent(new Event('change'))", selector, value)
-
-    def focus(self, selector):
-        self.browser.run("document.querySelector(arguments[0]).focus()", selector)
+    def server_arguments(cls):
+        return [default_model(), "--max-input-tokens", str(TOKENS)]
 
     # ---- What is shown ----
 
@@ -188,6 +101,14 @@ class DashboardTest(unittest.TestCase):
         colors = self.value(
             "[...document.querySelectorAll('.chip')].map(c => c.style.getPropertyValue('--head'))")
         self.assertEqual(len(set(colors)), len(colors))
+
+    def test_word_orders_are_not_offered_where_the_model_cannot_read_them(self):
+        self.browser.run("""
+            while (!performance.getEntriesByName(`${location.origin}/v1/tokenize`).length) {
+              await new Promise(requestAnimationFrame);
+            }
+            await new Promise((done) => setTimeout(done, 100));""")
+        self.assertTrue(self.value("document.getElementById('word-order').hidden"))
 
     # ---- The mechanism ----
 
