@@ -7,7 +7,7 @@ import { HeadGrid } from './grid.js';
 import { HeadView } from './headview.js';
 import { HeatMap } from './heatmap.js';
 import { showErasure, showToken } from './inspect.js';
-import { savePng, saveText, toCsv } from './save.js';
+import { saveNpz, savePng, saveText, toCsv } from './save.js';
 import { state, writeLink } from './state.js';
 
 const THUMBNAIL = 32;
@@ -414,6 +414,7 @@ export class AttentionView {
       toCsv(this.units, this.units, this.headValues(state.head))));
     on('save-json', () => saveText(this.fileName('json'), 'application/json',
       JSON.stringify(this.exchange())));
+    on('save-npz', () => this.saveAllLayers());
     on('save-html', () => saveText(this.fileName('html'), 'text/html', this.makeDocument()));
   }
 
@@ -421,6 +422,19 @@ export class AttentionView {
   exchange() {
     return { request: { query: this.query({ layers: [state.layer], ...this.encoding }) },
       response: this.layers.get(state.layer).reply };
+  }
+
+  // In f32, whatever the page shows. One after the other: together they may be more than a reply.
+  async saveAllLayers() {
+    byId('status').textContent = 'Computing';
+    try {
+      const maps = [];
+      for (const layer of this.grid.layers) maps.push(await this.fetchMap({ layers: [layer] }));
+      saveNpz('attention.npz', this.units, maps);
+      byId('status').textContent = 'Every layer is saved';
+    } catch (error) {
+      if (error.name !== 'AbortError') this.report(error.message, true);
+    }
   }
 
   makeDocument() {

@@ -1,4 +1,5 @@
 // Files made on this machine from what is shown.
+import { floats, integers, makeNpz, texts } from './npz.js';
 
 function save(name, blob) {
   const link = document.createElement('a');
@@ -31,4 +32,16 @@ export function toCsv(rowTokens, columnTokens, values) {
     lines.push([csvCell(token.text), ...row].join(','));
   });
   return `${lines.join('\r\n')}\r\n`;
+}
+
+// maps: decoded, each of one layer, whose array has the shape of transformers' output_attentions:
+// [1, heads, tokens, tokens].
+export function saveNpz(name, tokens, maps) {
+  save(name, makeNpz([
+    texts('tokens', tokens.map((token) => token.text)),
+    integers('layers', maps.map(({ reply }) => reply.layers[0])),
+    integers('heads', maps[0].reply.heads),
+    ...maps.map(({ reply, heads, queries, keys, values }) =>
+      floats(`layer_${reply.layers[0]}`, [1, heads, queries, keys], values)),
+  ]));
 }

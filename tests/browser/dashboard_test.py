@@ -4,10 +4,13 @@ ATTUNE_SERVER_BINARY names the server; the model is in the cache, or where ATTUN
 Screenshots go to the directory ATTUNE_SCREENSHOTS, for people to look at.
 """
 
+import base64
+import io
 import json
 import re
 import unittest
 
+import npz
 from page import PageTest, default_model
 
 TOKENS = 512
@@ -269,12 +272,21 @@ class DashboardTest(PageTest):
                              ".map((e) => new URL(e.name).origin))]")
         self.assertEqual(origins, [self.server.url])
 
-    def test_what_is_shown_can_be_saved(self):
-        self.enter("The cat & the <dog>")
+    def keep_saved_files(self):
+        """From here on in window.saved, by name, instead of the downloads."""
         self.browser.run("""
             window.saved = {};
             URL.createObjectURL = (blob) => { window.blob = blob; return 'data:,'; };
             HTMLAnchorElement.prototype.click = function () { window.saved[this.download] = blob; };""")
+
+    def saved_bytes(self, name):
+        return base64.b64decode(self.browser.run("""
+            const bytes = new Uint8Array(await window.saved[arguments[0]].arrayBuffer());
+            return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));""", name))
+
+    def test_what_is_shown_can_be_saved(self):
+        self.enter("The cat & the <dog>")
+        self.keep_saved_files()
         for button in ["save-png", "save-svg", "save-lines", "save-csv", "save-json",
                        "save-html"]:
             self.browser.click(f"#{button}")
@@ -303,6 +315,28 @@ class DashboardTest(PageTest):
         self.assertAlmostEqual(sum(bertviz["attention"][0]["attn"][0][0][0]), 1, places=4)
         again = self.server.call("attention-map", saved["request"])
         self.assertEqual(again["data"], saved["response"]["data"])
+
+    def test_every_layer_can_be_saved_for_numpy(self):
+        text = "Naïve cats 😀 purr"
+        for matrix, heads in [("ATTENTION_MATRIX_WEIGHTS", 12), ("ATTENTION_MATRIX_ROLLOUT", 1)]:
+            self.show()
+            self.choose("#matrix", matrix)
+            self.enter(text)
+            self.keep_saved_files()
+            self.browser.click("#save-npz")
+            self.wait("window.saved['attention.npz']")
+            arrays = npz.read(io.BytesIO(self.saved_bytes("attention.npz")))
+            reply = self.server.call("attention-map", {"query": {"text": text, "matrix": matrix}})
+            tokens = [token["text"] for token in reply["tokens"]]
+            self.assertEqual(arrays.pop("tokens").texts(), tokens)
+            self.assertEqual(arrays.pop("layers").integers(), reply["layers"])
+            self.assertEqual(arrays.pop("heads").integers(), reply["heads"])
+            self.assertEqual(list(arrays), [f"layer_{layer}" for layer in reply["layers"]])
+            for array in arrays.values():
+                self.assertEqual(array.shape, (1, heads, len(tokens), len(tokens)))
+                self.assertEqual(array.type, "<f4")
+            self.assertEqual(b"".join(array.data for array in arrays.values()),
+                             base64.b64decode(reply["data"]))
 
 
 if __name__ == "__main__":
