@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -20,16 +19,6 @@ uint32_t HashName(const std::string& name) {
   uint32_t value = 0x811C9DC5;
   for (const char c : name) value = (value ^ static_cast<unsigned char>(c)) * 0x01000193;
   return value;
-}
-
-// A bijection of 32 bits that scatters consecutive numbers.
-uint32_t Mix(uint32_t x) {
-  x ^= x >> 16;
-  x *= 0x7FEB352D;
-  x ^= x >> 15;
-  x *= 0x846CA68B;
-  x ^= x >> 16;
-  return x;
 }
 
 // rows[i] of the tensor `name`: uniform in [-1, 1) times 2^scale_log2, row-major.
@@ -89,6 +78,15 @@ LayerWeights Layer(const ModelConfig& config, int64_t number) {
 }
 
 }  // namespace
+
+uint32_t Mix(uint32_t x) {
+  x ^= x >> 16;
+  x *= 0x7FEB352D;
+  x ^= x >> 15;
+  x *= 0x846CA68B;
+  x ^= x >> 16;
+  return x;
+}
 
 ModelWeights FormulaWeights(const ModelConfig& config, int embedding_scale_log2) {
   const auto table = [&](const char* name, int64_t rows) {
