@@ -23,6 +23,7 @@ export class AttentionView {
     Object.assign(this, { model, report });
     this.layers = new Map();  // number -> decoded map with its reply
     this.hovered = -1;
+    this.fills = 0;
     this.grid = new HeadGrid(byId('grid'), (layer, head) => this.openHead(layer, head));
     this.headView = new HeadView(byId('head-view'), {
       hover: (token, right) => this.hover(token, right),
@@ -84,6 +85,11 @@ export class AttentionView {
     }
   }
 
+  // A request that was given up for another one is no error.
+  fail(error) {
+    if (error.name !== 'AbortError') this.report(error.message, true);
+  }
+
   describeReply(reply) {
     const units = reply.words?.length > 0 ? reply.words : reply.tokens;
     this.units = reply.keys?.length > 0 ? reply.keys.map((k) => units[k]) : units;
@@ -108,20 +114,25 @@ export class AttentionView {
   }
 
   async fillGrid(first) {
+    const number = ++this.fills;  // choices may come faster than replies; the last one is drawn
+    const isLast = () => number === this.fills;
     if (state.statistic && !this.merged) {
+      const { statistic } = state;
       const { statistics } = await this.fetchWithoutMap({ statistics: true });
-      this.grid.drawStatistic(statistics, state.statistic);
+      if (isLast()) this.grid.drawStatistic(statistics, statistic);
       return;
     }
     if (state.matrix !== 'ATTENTION_MATRIX_RAW_SCORES' &&
         state.matrix !== 'ATTENTION_MATRIX_HIDDEN_SIMILARITY') {
-      this.drawThumbnails(await this.fetchMap({ pool: { size: THUMBNAIL } }));
+      const map = await this.fetchMap({ pool: { size: THUMBNAIL } });
+      if (isLast()) this.drawThumbnails(map);
       return;
     }
     const bytes = first.values.length * 4 * this.model.layers;
     const groups = bytes <= ALL_LAYERS_BYTES ? [[]] : this.grid.layers.map((l) => [l]);
     for (const layers of groups) {
       const map = this.layers.get(layers[0]) ?? await this.fetchMap({ layers, ...this.encoding });
+      if (!isLast()) return;
       this.drawThumbnails(map);
     }
   }
@@ -138,7 +149,7 @@ export class AttentionView {
       const reply = await this.fetchWithoutMap({ erasure: 'TOKEN_ERASURE_REMOVE' });
       showErasure(byId('erasure'), reply.tokens, reply.erasure);
     } catch (error) {
-      if (error.name !== 'AbortError') this.report(error.message, true);
+      this.fail(error);
     }
   }
 
@@ -168,7 +179,7 @@ export class AttentionView {
       try {
         this.layers.set(layer, await this.fetchMap({ layers: [layer], ...this.encoding }));
       } catch (error) {
-        if (error.name !== 'AbortError') this.report(error.message, true);
+        this.fail(error);
         return;
       }
     }
@@ -338,7 +349,7 @@ export class AttentionView {
     byId('statistic').addEventListener('change', () => {
       state.statistic = byId('statistic').value;
       writeLink();
-      this.fillGrid(this.layers.get(state.layer)).catch((e) => this.report(e.message, true));
+      this.fillGrid(this.layers.get(state.layer)).catch((error) => this.fail(error));
     });
     byId('text-form').addEventListener('submit', (event) => {
       event.preventDefault();
@@ -377,7 +388,7 @@ export class AttentionView {
     if (this.layers.size === 0) return;
     this.showLayer();
     this.selectHead();
-    this.fillGrid(this.layers.get(state.layer)).catch((e) => this.report(e.message, true));
+    this.fillGrid(this.layers.get(state.layer)).catch((error) => this.fail(error));
   }
 
   // ---- Export ----
@@ -433,7 +444,7 @@ export class AttentionView {
       saveNpz('attention.npz', this.units, maps);
       byId('status').textContent = 'Every layer is saved';
     } catch (error) {
-      if (error.name !== 'AbortError') this.report(error.message, true);
+      this.fail(error);
     }
   }
 

@@ -76,6 +76,22 @@ class DashboardTest(PageTest):
                 self.assertEqual(self.text("#error"), "", option)
                 self.assertFalse(self.value("document.getElementById('result').hidden"), option)
 
+    def test_the_last_choice_is_shown_whichever_reply_comes_last(self):
+        self.browser.run("""
+            performance.clearResourceTimings();
+            const select = document.getElementById('statistic');
+            for (const value of ['entropy', '', 'support', '']) {
+              select.value = value;
+              select.dispatchEvent(new Event('change'));
+            }
+            while (performance.getEntriesByType('resource').length < 4) {
+              await new Promise(requestAnimationFrame);
+            }
+            await new Promise((done) => setTimeout(done, 200));""")
+        self.assertEqual(self.text("#error"), "")
+        self.assertFalse(self.value("document.getElementById('grid').classList.contains('numbers')"))
+        self.assertEqual(self.text("#grid tbody").replace("\n", ""), "543210")
+
     def test_a_head_that_is_switched_off_moves_the_embedding(self):
         self.browser.click("#ablate")
         self.wait("document.getElementById('notice').textContent.includes('the embedding moved')")
