@@ -46,9 +46,14 @@ function halfToFloat(half) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
+let floatOfHalf = null;  // by the half's bits
+
 function decodeHalves(base64) {
+  floatOfHalf ??= Float32Array.from({ length: 1 << 16 }, (_, half) => halfToFloat(half));
   const halves = new Uint16Array(decodeBytes(base64).buffer);
-  return Float32Array.from(halves, halfToFloat);
+  const values = new Float32Array(halves.length);
+  for (let i = 0; i < halves.length; ++i) values[i] = floatOfHalf[halves[i]];
+  return values;
 }
 
 function decodeScaled(base64, scalesBase64, columns) {

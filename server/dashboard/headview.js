@@ -10,6 +10,25 @@ const TOP = 4;
 const LINES_PER_ROW = 3;
 const LEAST_OPACITY = 0.02;
 
+// The lines of the largest values of each row of values [n, n]: [from, to, value].
+function strongestLines(values, n) {
+  const limit = n <= 32 ? n : LINES_PER_ROW;
+  const lines = [];
+  for (let i = 0; i < n; ++i) {
+    const row = values.subarray(i * n, (i + 1) * n);
+    const best = [];  // columns, the largest value first
+    for (let j = 0; j < n; ++j) {
+      let at = best.length;
+      while (at > 0 && row[j] > row[best[at - 1]]) --at;
+      if (at === limit) continue;
+      best.splice(at, 0, j);
+      if (best.length > limit) best.pop();
+    }
+    for (const j of best) lines.push([i, j, row[j]]);
+  }
+  return lines;
+}
+
 export class HeadView {
   // hover(token) follows the pointer and the keyboard, -1 for none; pin(token) a click or Enter.
   constructor(scroller, { hover, pin }) {
@@ -34,7 +53,8 @@ export class HeadView {
   // heads: [{ head, values }], each [tokens, tokens]; `total` heads in the model.
   show(tokens, heads, total) {
     this.tokens = tokens;
-    this.heads = heads;
+    this.heads = heads.map(({ head, values }) =>
+      ({ head, values, strongest: strongestLines(values, tokens.length) }));
     this.total = total;
     this.unit = this.largest();
     this.spacer.style.height = `${tokens.length * ROW + 2 * TOP}px`;
@@ -91,24 +111,14 @@ export class HeadView {
     event.preventDefault();
   }
 
-  // The lines to draw: [from, to, value] of one head.
-  lines(values) {
+  // The lines to draw of one of the heads: those of the token in focus, else the strongest.
+  lines({ values, strongest }) {
+    if (this.focus < 0) return strongest;
     const n = this.tokens.length;
-    const lines = [];
-    if (this.focus >= 0) {
-      for (let j = 0; j < n; ++j) {
-        const [from, to] = this.fromRight ? [j, this.focus] : [this.focus, j];
-        lines.push([from, to, values[from * n + to]]);
-      }
-      return lines;
-    }
-    const limit = n <= 32 ? n : LINES_PER_ROW;
-    for (let i = 0; i < n; ++i) {
-      const row = Array.from(values.subarray(i * n, i * n + n), (v, j) => [i, j, v]);
-      if (limit < n) row.sort((a, b) => b[2] - a[2]);
-      lines.push(...row.slice(0, limit));
-    }
-    return lines;
+    return this.tokens.map((_, j) => {
+      const [from, to] = this.fromRight ? [j, this.focus] : [this.focus, j];
+      return [from, to, values[from * n + to]];
+    });
   }
 
   // The largest value of the heads shown: its line is drawn solid, the others in proportion.
@@ -139,9 +149,9 @@ export class HeadView {
   paintLines(context, shift, height, left, right) {
     const unit = Math.max(this.unit, 1e-12);
     context.lineWidth = 2;
-    for (const { head, values } of this.heads) {
-      context.strokeStyle = headColor(head, this.total);
-      for (const [from, to, value] of this.lines(values)) {
+    for (const shown of this.heads) {
+      context.strokeStyle = headColor(shown.head, this.total);
+      for (const [from, to, value] of this.lines(shown)) {
         const opacity = value / unit;
         const y0 = from * ROW + ROW / 2 + shift;
         const y1 = to * ROW + ROW / 2 + shift;
@@ -192,12 +202,12 @@ export class HeadView {
     const parts = [];
     const text = (i, x, anchor) => `<text x="${x}" y="${i * ROW + 20}" text-anchor="${anchor}">` +
       `${escapeXml(this.tokens[i].text)}</text>`;
-    for (const { head, values } of this.heads) {
-      for (const [from, to, value] of this.lines(values)) {
+    for (const shown of this.heads) {
+      for (const [from, to, value] of this.lines(shown)) {
         const opacity = value / Math.max(this.unit, 1e-12);
         if (!(opacity >= LEAST_OPACITY)) continue;
         parts.push(`<line x1="165" y1="${from * ROW + 15}" x2="315" y2="${to * ROW + 15}" ` +
-          `stroke="${headColor(head, this.total)}" stroke-opacity="${shortNumber(opacity)}"/>`);
+          `stroke="${headColor(shown.head, this.total)}" stroke-opacity="${shortNumber(opacity)}"/>`);
       }
     }
     for (let i = 0; i < n; ++i) parts.push(text(i, 160, 'end'), text(i, 320, 'start'));

@@ -8,6 +8,7 @@ import base64
 import io
 import json
 import re
+import struct
 import unittest
 
 import npz
@@ -203,34 +204,98 @@ class DashboardTest(PageTest):
 
     # ---- Long, foreign and hostile texts ----
 
+    def test_128_tokens_are_all_shown_soon(self):
+        text = " ".join(["the cat sat on a mat"] * 21)
+        times = sorted(self.browser.run("""
+            const status = document.getElementById('status');
+            document.getElementById('text').value = arguments[0];
+            const before = performance.now();
+            document.querySelector('#text-form [type=submit]').click();
+            while (!status.textContent.includes('128 tokens shown')) {
+              await new Promise(requestAnimationFrame);
+            }
+            return performance.now() - before;""", text) for _ in range(7))
+        # For the reader of the log, as the frames below.
+        print(f"128 tokens: all shown in {times[3]:.0f} ms, median; {times[-1]:.0f} ms, worst")
+
     def test_512_tokens_are_drawn_and_panned(self):
         self.enter(LONG_TEXT)
         self.wait(f"document.getElementById('status').textContent.includes('{TOKENS} tokens')")
         self.assertLessEqual(self.value("document.querySelectorAll('*').length"), 3000)
         for _ in range(4):
             self.browser.click("#zoom-in")
-        frames = self.browser.run("""
+        self.print_frames("panning the heat map", """
             const map = document.getElementById('heat-map');
             map.scrollIntoView();
             const box = map.getBoundingClientRect();
             const fire = (type, i) => map.dispatchEvent(new PointerEvent(type, { pointerId: 1,
               clientX: box.left + 300 - i, clientY: box.top + 300 - i }));
             map.setPointerCapture = () => {};
-            const times = [];
             fire('pointerdown', 0);
+            const move = (i) => fire('pointermove', i * 2);""")
+        self.print_frames("scrolling the head view", """
+            const lines = document.getElementById('head-view');
+            lines.scrollIntoView();
+            const move = (i) => { lines.scrollTop = 40 * i; };""")
+        self.browser.screenshot(self.pictures / "long.png")
+
+    def print_frames(self, name, script):
+        """How long frames take while the script's move(i) is called in each. For the reader of the log:
+        how fast it is depends on the machine."""
+        frames = self.browser.run(f"""
+            {script}
+            const times = [];
             let before = performance.now();
-            for (let i = 0; i < 120; ++i) {
-              fire('pointermove', i * 2);
+            for (let i = 0; i < 120; ++i) {{
+              move(i);
               await new Promise(requestAnimationFrame);
               const now = performance.now();
               times.push(now - before);
               before = now;
-            }
-            fire('pointerup', 300);
+            }}
             return times.sort((a, b) => a - b);""")
-        # For the reader of the log: how fast it is depends on the machine.
-        print(f"panning 512 tokens: median frame {frames[60]:.1f} ms, worst {frames[-1]:.1f} ms")
-        self.browser.screenshot(self.pictures / "long.png")
+        print(f"{name}, {TOKENS} tokens: median frame {frames[60]:.1f} ms, worst {frames[-1]:.1f} ms")
+
+    def test_a_long_text_shows_the_numbers_of_the_rpc(self):
+        self.enter(LONG_TEXT)
+        self.wait(f"document.getElementById('status').textContent.includes('{TOKENS} tokens')")
+        weights = self.weights_of(LONG_TEXT, maxTokens=TOKENS, truncation="TRUNCATION_RIGHT")
+        self.focus("#heat-map")
+        self.browser.keys("Down", "Down")
+        for weight in weights[1][1:6]:
+            self.browser.keys("Right")
+            shown = float(self.text("#readout").rsplit(": ", 1)[1])
+            # Three digits of a number that came as f16.
+            self.assertAlmostEqual(shown, weight, delta=6e-3 * weight + 6e-8)
+
+    def weights_of(self, text, **query):
+        """Of layer 0, head 0: a list for each row."""
+        reply = self.server.call("attention-map", {
+            "query": {"text": text, "layers": [0], "heads": [0], **query}})
+        tokens = len(reply["tokens"])
+        values = struct.unpack(f"<{tokens * tokens}f", base64.b64decode(reply["data"]))
+        return [values[row * tokens : (row + 1) * tokens] for row in range(tokens)]
+
+    def test_of_a_longer_text_each_token_has_its_strongest_lines(self):
+        text = " ".join(f"number {i} of them" for i in range(12))
+        self.enter(text)
+        self.keep_saved_files()
+        self.browser.click("#save-lines")
+        self.wait("window.saved['attention-layer-0-head-0.lines.svg']")
+        svg = self.saved_bytes("attention-layer-0-head-0.lines.svg").decode()
+        drawn = {(int(y0) // 22, int(y1) // 22): float(opacity) for y0, y1, opacity in re.findall(
+            r'<line x1="165" y1="(\d+)" x2="315" y2="(\d+)" stroke="[^"]*" stroke-opacity="([^"]*)"', svg)}
+        weights = self.weights_of(text)
+        largest = max(map(max, weights))
+        strongest = {}
+        for i, row in enumerate(weights):
+            for j in sorted(range(len(row)), key=lambda j: -row[j])[:3]:
+                if row[j] / largest >= 0.02:
+                    strongest[i, j] = row[j] / largest
+        self.assertGreater(len(strongest), len(weights))
+        self.assertEqual(drawn.keys(), strongest.keys())
+        for line, opacity in strongest.items():
+            self.assertAlmostEqual(drawn[line], opacity, delta=0.006)
 
     def test_right_to_left_and_chinese_texts_are_shown(self):
         for text, token in [("שלום עולם", "ש"), ("吃饭没", "饭"), ("مرحبا", "م")]:
