@@ -30,7 +30,8 @@ struct NormMap {
 // kAttnNorm, kResNorm or kResLnNorm of one layer of one text; weights[heads] are the layer's
 // matrices [seq, seq]. The squared length of a sum over heads is a^T G a, a the heads' weights and
 // G the products of the heads' vectors for that key, so that memory is seq^2 and not seq^2 *
-// hidden. Computed in the model's precision, sums in f64. kInternal if oneDNN fails.
+// hidden. W_O is what the model's precision made of it, the rest f32 with sums in f64. kInternal if
+// oneDNN fails.
 absl::StatusOr<NormMap> MakeNormMap(MapMatrix kind, const AttentionStep& step,
                                     absl::Span<const Matrix> weights);
 
