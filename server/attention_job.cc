@@ -59,7 +59,7 @@ void AttentionJob::RunAlone(Session& session) {
 
 absl::Status AttentionJob::Run(Session& session) {
   const HeadAblation* ablation = work_.ablation.has_value() ? &*work_.ablation : nullptr;
-  AttentionMapper mapper(session.engine().config(), reply_.plan, ablation);
+  AttentionMapper mapper(session.engine().config(), reply_.plan, ablation, ShouldStop());
   ATTUNE_ASSIGN_OR_RETURN(std::vector<float> embedding,
                           Embed(session, work_.ids, ablation, &mapper));
   ATTUNE_ASSIGN_OR_RETURN(reply_.result, mapper.Finish());
@@ -76,8 +76,12 @@ Encoder::ForwardOptions AttentionJob::PassOptions(const HeadAblation* ablation,
   Encoder::ForwardOptions options;
   options.tap = tap;
   options.ablation = ablation;
-  options.should_stop = [this] { return !call().CheckWanted(absl::Now()).ok(); };
+  options.should_stop = ShouldStop();
   return options;
+}
+
+std::function<bool()> AttentionJob::ShouldStop() const {
+  return [this] { return !call().CheckWanted(absl::Now()).ok(); };
 }
 
 absl::StatusOr<std::vector<float>> AttentionJob::Embed(Session& session,

@@ -52,6 +52,7 @@ class AttentionJob final : public Job {
   // Each of `tokens` in a text of its own, in one pass.
   absl::Status EraseSome(Session& session, const std::vector<float>& whole,
                          absl::Span<const int64_t> tokens);
+  std::function<bool()> ShouldStop() const;
   Encoder::ForwardOptions PassOptions(const HeadAblation* ablation, LayerTap* tap) const;
 
   AttentionReply reply_;

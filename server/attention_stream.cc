@@ -32,7 +32,8 @@ AttentionStream::AttentionStream(std::shared_ptr<Call> call, AttentionReply head
       model_(model),
       bytes_(std::move(bytes)),
       batcher_(batcher),
-      mapper_(model, reply_.plan, ablation()) {
+      mapper_(model, reply_.plan, ablation(),
+              [this] { return !call_->CheckWanted(absl::Now()).ok(); }) {
   batch_.Append(work_.ids, reply_.encoding.type_ids);
 }
 

@@ -36,12 +36,14 @@ Matrix Identity(int64_t seq) {
 }  // namespace
 
 AttentionMapper::AttentionMapper(const ModelConfig& config, const MapPlan& plan,
-                                 const HeadAblation* ablation)
+                                 const HeadAblation* ablation, ShouldStop should_stop)
     : config_(config),
       plan_(plan),
       ablation_(ablation),
+      should_stop_(std::move(should_stop)),
       weights_(static_cast<size_t>(config.heads)),
       layer_sums_(static_cast<size_t>(plan.heads)),
+      flow_(plan.text.seq),
       encoder_(plan.query.encoding, plan.query.sparsity) {}
 
 bool AttentionMapper::IsChosen(int64_t layer) const { return Contains(plan_.query.layers, layer); }
@@ -53,6 +55,7 @@ bool AttentionMapper::IsZeroed(int64_t layer, int64_t head) const {
 bool AttentionMapper::NeedsAllHeads(int64_t layer) const {
   switch (plan_.query.matrix) {
     case MapMatrix::kRollout:
+    case MapMatrix::kFlow:
       return layer <= plan_.query.layers.back();
     case MapMatrix::kAttnNorm:
     case MapMatrix::kResNorm:
@@ -99,6 +102,7 @@ void AttentionMapper::OnHidden(int64_t layer, ConstMatrixView hidden) {
 absl::Status AttentionMapper::MapLayer(const AttentionStep& step) {
   const MapQuery& query = plan_.query;
   if (query.matrix == MapMatrix::kRollout) rollout_.AddLayer(MeanWeights(step.layer).view());
+  if (query.matrix == MapMatrix::kFlow) flow_.AddLayer(MeanWeights(step.layer).view());
   if (!IsChosen(step.layer)) return absl::OkStatus();
   if (query.matrix != MapMatrix::kHiddenSimilarity) ++layers_mapped_;
   if (query.statistics) Summarize(step.layer);
@@ -118,6 +122,8 @@ absl::Status AttentionMapper::MapLayer(const AttentionStep& step) {
       return AddNormMap(step);
     case MapMatrix::kRollout:
       return AddRollout();
+    case MapMatrix::kFlow:
+      return AddFlow();
     case MapMatrix::kNone:
       if (query.mixing_ratio) AddWeightMixing(step.layer);
       break;
@@ -191,6 +197,11 @@ absl::Status AttentionMapper::AddNormMap(const AttentionStep& step) {
 absl::Status AttentionMapper::AddRollout() {
   if (rollout_.product().rows > 0) return AddMap(0, rollout_.product());
   return AddMap(0, Identity(plan_.text.seq).view());
+}
+
+absl::Status AttentionMapper::AddFlow() {
+  ATTUNE_ASSIGN_OR_RETURN(const Matrix flows, flow_.Flows(should_stop_));
+  return AddMap(0, flows.view());
 }
 
 Matrix AttentionMapper::MeanWeights(int64_t layer) const {

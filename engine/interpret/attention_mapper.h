@@ -3,10 +3,12 @@
 #define ATTUNE_ENGINE_INTERPRET_ATTENTION_MAPPER_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/interpret/attention_flow.h"
 #include "engine/interpret/head_summary.h"
 #include "engine/interpret/map_encoder.h"
 #include "engine/interpret/map_plan.h"
@@ -35,8 +37,13 @@ struct MapResult {
 // Thread-compatible.
 class AttentionMapper final : public LayerTap {
  public:
-  // All borrowed; `ablation` is that of the pass, or null.
-  AttentionMapper(const ModelConfig& config, const MapPlan& plan, const HeadAblation* ablation);
+  // Asked in the middle of matrices that take long: true ends with kCancelled.
+  using ShouldStop = std::function<bool()>;
+
+  // `config`, `plan` and `ablation` are borrowed; `ablation` is that of the pass, or null. A null
+  // `should_stop` means never.
+  AttentionMapper(const ModelConfig& config, const MapPlan& plan, const HeadAblation* ablation,
+                  ShouldStop should_stop = nullptr);
 
   bool WantsWeights(int64_t layer, int64_t head) override;
   void OnWeights(int64_t text, int64_t layer, int64_t head, ConstMatrixView weights) override;
@@ -48,8 +55,8 @@ class AttentionMapper final : public LayerTap {
   // Finish.
   absl::StatusOr<MapBytes> TakeMaps();
 
-  // Call once, after the pass. kInternal if a value is not finite, oneDNN failed or the pass left a
-  // layer out; kInvalidArgument if a value is too large for the encoding.
+  // Call once, after the pass. kCancelled as above; kInternal if a value is not finite, oneDNN
+  // failed or the pass left a layer out; kInvalidArgument if a value is too large for the encoding.
   absl::StatusOr<MapResult> Finish();
 
  private:
@@ -64,6 +71,7 @@ class AttentionMapper final : public LayerTap {
   absl::Status ScaleByValueNorms(const AttentionStep& step);
   absl::Status AddNormMap(const AttentionStep& step);
   absl::Status AddRollout();
+  absl::Status AddFlow();
 
   // The mean of the layer's heads that are not zeroed; 0 x 0 if there is none.
   Matrix MeanWeights(int64_t layer) const;
@@ -77,10 +85,12 @@ class AttentionMapper final : public LayerTap {
   const ModelConfig& config_;
   const MapPlan& plan_;
   const HeadAblation* const ablation_;
+  const ShouldStop should_stop_;
 
   std::vector<Matrix> weights_;  // [heads] of the layer at hand; 0 x 0 until wanted
   std::vector<Matrix> layer_sums_;
   Rollout rollout_;
+  AttentionFlow flow_;
   MapEncoder encoder_;
   MapResult result_;
   int64_t layers_mapped_ = 0;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "engine/base/status_macros.h"
+#include "engine/interpret/attention_flow.h"
 
 namespace attune {
 namespace {
@@ -135,6 +136,14 @@ std::vector<double> PooledWeights(PoolingMode mode, int64_t seq) {
   return weights;
 }
 
+// What is too dear for a long text.
+absl::Status CheckLength(MapMatrix matrix, int64_t seq) {
+  if (matrix != MapMatrix::kFlow || seq <= AttentionFlow::kMaxTokens) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("query.matrix FLOW takes texts of at most ",
+                                                 AttentionFlow::kMaxTokens,
+                                                 " tokens; this one has ", seq));
+}
+
 }  // namespace
 
 int64_t MapPlan::rows() const {
@@ -204,6 +213,7 @@ absl::StatusOr<MapPlan> MakeMapPlan(MapQuery query, MapText text) {
   plan.query = std::move(query);
   plan.text = std::move(text);
   const MapQuery& wanted = plan.query;
+  ATTUNE_RETURN_IF_ERROR(CheckLength(wanted.matrix, plan.text.seq));
   plan.layers = wanted.layer_reduction == MapReduction::kNone
                     ? static_cast<int64_t>(wanted.layers.size())
                     : 1;

@@ -52,8 +52,8 @@ struct MapPlan {
 };
 
 // kInvalidArgument for a range beyond the text's units, a block of a single text, and for a text of
-// too many columns for sparsity's 2-byte numbers; it names the field, the value and the limit.
-// REQUIRES: ValidateMapQuery(query) is OK.
+// too many columns for sparsity's 2-byte numbers or too many tokens for the matrix; it names the
+// field, the value and the limit. REQUIRES: ValidateMapQuery(query) is OK.
 absl::StatusOr<MapPlan> MakeMapPlan(MapQuery query, MapText text);
 
 }  // namespace attune

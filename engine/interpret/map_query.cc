@@ -23,6 +23,8 @@ absl::string_view Name(MapMatrix matrix) {
       return "RES_LN_NORM";
     case MapMatrix::kRollout:
       return "ROLLOUT";
+    case MapMatrix::kFlow:
+      return "FLOW";
     case MapMatrix::kHiddenSimilarity:
       return "HIDDEN_SIMILARITY";
     case MapMatrix::kNone:
@@ -159,6 +161,7 @@ bool MergesHeads(MapMatrix matrix) {
     case MapMatrix::kResNorm:
     case MapMatrix::kResLnNorm:
     case MapMatrix::kRollout:
+    case MapMatrix::kFlow:
     case MapMatrix::kHiddenSimilarity:
       return true;
     default:

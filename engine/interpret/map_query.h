@@ -22,6 +22,7 @@ enum class MapMatrix {
   kResNorm,           // |u_ij + [i = j] x_i|              (Kobayashi et al. 2021)
   kResLnNorm,         // the same after layer normalisation (Kobayashi et al. 2021)
   kRollout,           // B_l ... B_0, B = (mean A + I) / 2 (Abnar & Zuidema 2020)
+  kFlow,              // the largest flow through B_l ... B_0 (Abnar & Zuidema 2020)
   kHiddenSimilarity,  // cosine of the hidden states after the layer
   kNone,              // no matrix
 };

@@ -7,9 +7,7 @@
 #include "engine/interpret/matrix_product.h"
 
 namespace attune {
-namespace {
 
-// (weights + I) / 2
 Matrix WithResidual(ConstMatrixView weights) {
   Matrix mixed(weights.rows, weights.cols);
   for (int64_t i = 0; i < weights.rows; ++i) {
@@ -20,8 +18,6 @@ Matrix WithResidual(ConstMatrixView weights) {
   }
   return mixed;
 }
-
-}  // namespace
 
 void Rollout::AddLayer(ConstMatrixView mean_weights) {
   if (mean_weights.rows == 0) return;

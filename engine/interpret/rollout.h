@@ -6,6 +6,9 @@
 
 namespace attune {
 
+// B = (weights + I) / 2 of weights [seq, seq]: attention and the residual by half each.
+Matrix WithResidual(ConstMatrixView weights);
+
 // How much of each layer's output comes from each input token, if attention moved token identities
 // and the residual counted for half: R_l = B_l R_(l-1) with B = (A + I) / 2, A the mean of the
 // heads. Thread-compatible.

@@ -32,7 +32,7 @@ absl::StatusOr<MapMatrix> DecodeMatrix(v1::AttentionMatrix value) {
     case v1::ATTENTION_MATRIX_NONE:
       return MapMatrix::kNone;
     case v1::ATTENTION_MATRIX_FLOW:
-      return NotBuilt("query.matrix FLOW");
+      return MapMatrix::kFlow;
     case v1::ATTENTION_MATRIX_VALUE_ZEROING:
       return NotBuilt("query.matrix VALUE_ZEROING");
     default:

@@ -23,6 +23,8 @@ v1::AttentionMatrix EncodeMatrix(MapMatrix matrix) {
       return v1::ATTENTION_MATRIX_RES_LN_NORM;
     case MapMatrix::kRollout:
       return v1::ATTENTION_MATRIX_ROLLOUT;
+    case MapMatrix::kFlow:
+      return v1::ATTENTION_MATRIX_FLOW;
     case MapMatrix::kHiddenSimilarity:
       return v1::ATTENTION_MATRIX_HIDDEN_SIMILARITY;
     case MapMatrix::kNone:

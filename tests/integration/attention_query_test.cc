@@ -74,7 +74,7 @@ TEST_F(AttentionQueryTest, EveryMatrixHasItsShapeAndFiniteValues) {
     EXPECT_THAT(map.response.heads(), SizeIs(kHeads)) << matrix;
   }
   for (const std::string matrix :
-       {"ATTN_NORM", "RES_NORM", "RES_LN_NORM", "ROLLOUT", "HIDDEN_SIMILARITY"}) {
+       {"ATTN_NORM", "RES_NORM", "RES_LN_NORM", "ROLLOUT", "FLOW", "HIDDEN_SIMILARITY"}) {
     const MapResult map = Map("matrix: ATTENTION_MATRIX_" + matrix);
     EXPECT_THAT(map.response.shape(), ElementsAre(kLayers, 1, kSeq, kSeq)) << matrix;
     EXPECT_THAT(map.Data(), SizeIs(kLayers * kCells)) << matrix;
@@ -108,6 +108,28 @@ TEST_F(AttentionQueryTest, RolloutRowsSumToOneAndARangeIsASlice) {
   for (size_t i = 0; i < kSeq; ++i) {
     EXPECT_EQ(column.Data()[i], full[2 * kCells + i * kSeq + 2]);
   }
+}
+
+TEST_F(AttentionQueryTest, FlowRowsSumToOneAndLongTextsAreRefused) {
+  const std::vector<float> flow = Map("matrix: ATTENTION_MATRIX_FLOW").Data();
+  ASSERT_THAT(flow, SizeIs(kLayers * kCells));
+  for (size_t row = 0; row < flow.size(); row += kSeq) {
+    EXPECT_NEAR(std::accumulate(flow.begin() + row, flow.begin() + row + kSeq, 0.0), 1, 1e-5);
+  }
+  // Of one layer there is no narrower place than its own weights.
+  for (size_t i = 0; i < kSeq; ++i) {
+    for (size_t j = 0; j < kSeq; ++j) {
+      double mean = 0;
+      for (size_t head = 0; head < kHeads; ++head) mean += double{Weight(0, head, i, j)} / kHeads;
+      EXPECT_NEAR(flow[i * kSeq + j], (mean + (i == j ? 1 : 0)) / 2, kTolerance);
+    }
+  }
+  std::string cats;
+  for (int i = 0; i < 30; ++i) cats += "cat ";
+  EXPECT_THAT(MapAttention(server_, "text: '" + cats + "' matrix: ATTENTION_MATRIX_FLOW").status,
+              IsGrpcOk());
+  ExpectRefused("text: '" + cats + "cat' matrix: ATTENTION_MATRIX_FLOW",
+                "query.matrix FLOW takes texts of at most 32 tokens; this one has 33");
 }
 
 TEST_F(AttentionQueryTest, ReductionsRunOverTheChosenHeadsAndLayers) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/interpret/attention_flow.h"
 #include "engine/interpret/hidden_similarity.h"
 #include "engine/interpret/rollout.h"
 #include "engine/model/encoder.h"
@@ -28,7 +29,9 @@ using ::attune::testing::Flat;
 using ::attune::testing::IsOk;
 using ::attune::testing::MatrixOf;
 using ::attune::testing::RandomWeights;
+using ::attune::testing::StatusIs;
 using ::testing::FloatNear;
+using ::testing::HasSubstr;
 using ::testing::Pointwise;
 using ::testing::SizeIs;
 
@@ -122,7 +125,7 @@ TEST_F(AttentionMapperTest, NoQueryChangesTheHiddenState) {
   const std::vector<float> silent = Flat(Forward(nullptr));
   for (const MapMatrix matrix :
        {MapMatrix::kWeights, MapMatrix::kRawScores, MapMatrix::kValueNorm, MapMatrix::kAttnNorm,
-        MapMatrix::kResNorm, MapMatrix::kResLnNorm, MapMatrix::kRollout,
+        MapMatrix::kResNorm, MapMatrix::kResLnNorm, MapMatrix::kRollout, MapMatrix::kFlow,
         MapMatrix::kHiddenSimilarity, MapMatrix::kNone}) {
     MapQuery query = Query(matrix);
     query.statistics = true;
@@ -157,8 +160,9 @@ TEST_F(AttentionMapperTest, ASelectionIsASliceOfEveryMatrix) {
     EXPECT_TRUE(std::equal(some.begin(), some.begin() + kCells, full.begin() + 9 * kCells));
     EXPECT_TRUE(std::equal(some.begin() + kCells, some.end(), full.begin() + 11 * kCells));
   }
-  for (const MapMatrix matrix : {MapMatrix::kAttnNorm, MapMatrix::kResNorm, MapMatrix::kResLnNorm,
-                                 MapMatrix::kRollout, MapMatrix::kHiddenSimilarity}) {
+  for (const MapMatrix matrix :
+       {MapMatrix::kAttnNorm, MapMatrix::kResNorm, MapMatrix::kResLnNorm, MapMatrix::kRollout,
+        MapMatrix::kFlow, MapMatrix::kHiddenSimilarity}) {
     const std::vector<float> full = Values(Query(matrix));
     ASSERT_THAT(full, SizeIs(3 * kCells));
     MapQuery query = Query(matrix);
@@ -187,6 +191,28 @@ TEST_F(AttentionMapperTest, RolloutIsThatOfTheMeanWeights) {
       EXPECT_NEAR(actual[layer * kCells + cell], expected[cell], 1e-6);
     }
   }
+}
+
+TEST_F(AttentionMapperTest, FlowIsThatOfTheMeanWeights) {
+  MapQuery mean = Query(MapMatrix::kWeights);
+  mean.head_reduction = MapReduction::kMean;
+  const std::vector<float> weights = Values(mean);
+  const std::vector<float> actual = Values(Query(MapMatrix::kFlow));
+  AttentionFlow flow(kSeq);
+  for (size_t layer = 0; layer < kLayers; ++layer) {
+    flow.AddLayer(ConstMatrixView(weights.data() + layer * kCells, kSeq, kSeq));
+    ATTUNE_ASSERT_OK_AND_ASSIGN(const Matrix expected, flow.Flows(nullptr));
+    EXPECT_THAT(
+        std::vector<float>(actual.begin() + layer * kCells, actual.begin() + (layer + 1) * kCells),
+        Pointwise(FloatNear(1e-6f), Flat(expected)));
+  }
+}
+
+TEST_F(AttentionMapperTest, AMatrixThatTakesLongStopsWhenAsked) {
+  const MapPlan plan = *MakeMapPlan(Query(MapMatrix::kFlow), Text());
+  AttentionMapper mapper(config_, plan, nullptr, [] { return true; });
+  Forward(&mapper);
+  EXPECT_THAT(mapper.Finish(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("flow")));
 }
 
 // The length of a sum over heads is at most the sum of the heads' lengths.
