@@ -21,7 +21,7 @@ class AttentionFlow {
   // grows with the fourth power of the tokens.
   static constexpr int64_t kMaxTokens = 32;
 
-  // REQUIRES: 1 <= seq <= kMaxTokens.
+  // Layers can be added if seq <= kMaxTokens.
   explicit AttentionFlow(int64_t seq) : seq_(seq) {}
 
   // Adds the next layer, from layer 0 on, as Rollout::AddLayer.

@@ -12,6 +12,7 @@
 #include "engine/interpret/map_rows.h"
 #include "engine/interpret/matrix_product.h"
 #include "engine/interpret/norm_maps.h"
+#include "engine/interpret/value_zeroing.h"
 
 namespace attune {
 namespace {
@@ -60,6 +61,7 @@ bool AttentionMapper::NeedsAllHeads(int64_t layer) const {
     case MapMatrix::kAttnNorm:
     case MapMatrix::kResNorm:
     case MapMatrix::kResLnNorm:
+    case MapMatrix::kValueZeroing:
       return IsChosen(layer);
     default:
       return plan_.query.mixing_ratio && IsChosen(layer);
@@ -124,6 +126,8 @@ absl::Status AttentionMapper::MapLayer(const AttentionStep& step) {
       return AddRollout();
     case MapMatrix::kFlow:
       return AddFlow();
+    case MapMatrix::kValueZeroing:
+      return AddValueZeroing(step);
     case MapMatrix::kNone:
       if (query.mixing_ratio) AddWeightMixing(step.layer);
       break;
@@ -197,6 +201,11 @@ absl::Status AttentionMapper::AddNormMap(const AttentionStep& step) {
 absl::Status AttentionMapper::AddRollout() {
   if (rollout_.product().rows > 0) return AddMap(0, rollout_.product());
   return AddMap(0, Identity(plan_.text.seq).view());
+}
+
+absl::Status AttentionMapper::AddValueZeroing(const AttentionStep& step) {
+  ATTUNE_ASSIGN_OR_RETURN(const Matrix map, ValueZeroing(step, weights_, should_stop_));
+  return AddMap(0, map.view());
 }
 
 absl::Status AttentionMapper::AddFlow() {

@@ -72,6 +72,7 @@ class AttentionMapper final : public LayerTap {
   absl::Status AddNormMap(const AttentionStep& step);
   absl::Status AddRollout();
   absl::Status AddFlow();
+  absl::Status AddValueZeroing(const AttentionStep& step);
 
   // The mean of the layer's heads that are not zeroed; 0 x 0 if there is none.
   Matrix MeanWeights(int64_t layer) const;

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "engine/base/status_macros.h"
 #include "engine/interpret/attention_flow.h"
+#include "engine/interpret/value_zeroing.h"
 
 namespace attune {
 namespace {
@@ -138,9 +139,20 @@ std::vector<double> PooledWeights(PoolingMode mode, int64_t seq) {
 
 // What is too dear for a long text.
 absl::Status CheckLength(MapMatrix matrix, int64_t seq) {
-  if (matrix != MapMatrix::kFlow || seq <= AttentionFlow::kMaxTokens) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("query.matrix FLOW takes texts of at most ",
-                                                 AttentionFlow::kMaxTokens,
+  int64_t most = 0;
+  switch (matrix) {
+    case MapMatrix::kFlow:
+      most = AttentionFlow::kMaxTokens;
+      break;
+    case MapMatrix::kValueZeroing:
+      most = kMaxValueZeroingTokens;
+      break;
+    default:
+      return absl::OkStatus();
+  }
+  if (seq <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("query.matrix ", MatrixName(matrix),
+                                                 " takes texts of at most ", most,
                                                  " tokens; this one has ", seq));
 }
 

@@ -7,35 +7,9 @@
 namespace attune {
 namespace {
 
-absl::string_view Name(MapMatrix matrix) {
-  switch (matrix) {
-    case MapMatrix::kWeights:
-      return "WEIGHTS";
-    case MapMatrix::kRawScores:
-      return "RAW_SCORES";
-    case MapMatrix::kValueNorm:
-      return "VALUE_NORM";
-    case MapMatrix::kAttnNorm:
-      return "ATTN_NORM";
-    case MapMatrix::kResNorm:
-      return "RES_NORM";
-    case MapMatrix::kResLnNorm:
-      return "RES_LN_NORM";
-    case MapMatrix::kRollout:
-      return "ROLLOUT";
-    case MapMatrix::kFlow:
-      return "FLOW";
-    case MapMatrix::kHiddenSimilarity:
-      return "HIDDEN_SIMILARITY";
-    case MapMatrix::kNone:
-      break;
-  }
-  return "NONE";
-}
-
 absl::Status Clash(absl::string_view field, MapMatrix matrix, absl::string_view why) {
   return absl::InvalidArgumentError(
-      absl::StrCat(field, " does not go with query.matrix ", Name(matrix), ": ", why));
+      absl::StrCat(field, " does not go with query.matrix ", MatrixName(matrix), ": ", why));
 }
 
 absl::Status CheckMergedHeads(const MapQuery& query) {
@@ -143,6 +117,34 @@ absl::Status CheckPooledQueries(const MapQuery& query) {
 
 }  // namespace
 
+absl::string_view MatrixName(MapMatrix matrix) {
+  switch (matrix) {
+    case MapMatrix::kWeights:
+      return "WEIGHTS";
+    case MapMatrix::kRawScores:
+      return "RAW_SCORES";
+    case MapMatrix::kValueNorm:
+      return "VALUE_NORM";
+    case MapMatrix::kAttnNorm:
+      return "ATTN_NORM";
+    case MapMatrix::kResNorm:
+      return "RES_NORM";
+    case MapMatrix::kResLnNorm:
+      return "RES_LN_NORM";
+    case MapMatrix::kRollout:
+      return "ROLLOUT";
+    case MapMatrix::kFlow:
+      return "FLOW";
+    case MapMatrix::kValueZeroing:
+      return "VALUE_ZEROING";
+    case MapMatrix::kHiddenSimilarity:
+      return "HIDDEN_SIMILARITY";
+    case MapMatrix::kNone:
+      break;
+  }
+  return "NONE";
+}
+
 int64_t ValueBytes(MapEncoding encoding) {
   switch (encoding) {
     case MapEncoding::kF32:
@@ -162,6 +164,7 @@ bool MergesHeads(MapMatrix matrix) {
     case MapMatrix::kResLnNorm:
     case MapMatrix::kRollout:
     case MapMatrix::kFlow:
+    case MapMatrix::kValueZeroing:
     case MapMatrix::kHiddenSimilarity:
       return true;
     default:

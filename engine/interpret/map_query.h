@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "engine/ops/pooling.h"
 
 namespace attune {
@@ -23,10 +24,13 @@ enum class MapMatrix {
   kResLnNorm,         // the same after layer normalisation (Kobayashi et al. 2021)
   kRollout,           // B_l ... B_0, B = (mean A + I) / 2 (Abnar & Zuidema 2020)
   kFlow,              // the largest flow through B_l ... B_0 (Abnar & Zuidema 2020)
+  kValueZeroing,      // how far x_i's output turns without j's values (Mohebbi et al. 2023)
   kHiddenSimilarity,  // cosine of the hidden states after the layer
   kNone,              // no matrix
 };
 
+// "WEIGHTS" and so on, as the contract names it.
+absl::string_view MatrixName(MapMatrix matrix);
 // One matrix a layer, instead of one a head.
 bool MergesHeads(MapMatrix matrix);
 // Values below 0, and rows without a meaningful sum.

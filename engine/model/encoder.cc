@@ -381,6 +381,9 @@ void Encoder::AttendTapped(Pass& pass, int64_t layer) const {
   for (int64_t text = 0; text < pass.batch.texts(); ++text) {
     const int64_t begin = pass.batch.row_begin[static_cast<size_t>(text)];
     const int64_t end = begin + pass.batch.seq(text);
+    const auto finish = [&](MatrixView residual, MatrixView mixed) {
+      return Finish(pass, weights, residual, mixed);
+    };
     pass.tap->OnAttention({.text = text,
                            .layer = layer,
                            .input = workspace.hidden_.view().Rows(begin, end),
@@ -389,7 +392,8 @@ void Encoder::AttendTapped(Pass& pass, int64_t layer) const {
                            .output = *weights.attention_output,
                            .norm = weights.attention_norm,
                            .epsilon = config_.layer_norm_epsilon,
-                           .context = pass.seat.context});
+                           .context = pass.seat.context,
+                           .finish = finish});
   }
 }
 
@@ -432,7 +436,9 @@ absl::Status Encoder::Update(Pass& pass, int64_t layer, bool project_next) const
   const auto update_rows = [&](EncoderSeat& seat, int part) -> absl::Status {
     const int64_t begin = parts.begin(part);
     const int64_t end = parts.end(part);
-    ATTUNE_RETURN_IF_ERROR(UpdateRows(seat, layers_[index], begin, end, pass.workspace));
+    ATTUNE_RETURN_IF_ERROR(UpdateRows(seat, layers_[index],
+                                      pass.workspace.hidden_.view().Rows(begin, end),
+                                      pass.workspace.attention_.view().Rows(begin, end)));
     if (!project_next) return absl::OkStatus();
     return ProjectRows(seat, layers_[index + 1], begin, end, pass.workspace);
   };
@@ -441,13 +447,21 @@ absl::Status Encoder::Update(Pass& pass, int64_t layer, bool project_next) const
   return absl::OkStatus();
 }
 
+absl::Status Encoder::Finish(Pass& pass, const Layer& layer, MatrixView hidden,
+                             MatrixView attention) const {
+  const RowParts parts(hidden.rows, pass.team.lanes());
+  return ShareOut(pass.team, pass.seat, parts.count(), [&](EncoderSeat& seat, int part) {
+    const int64_t begin = parts.begin(part);
+    const int64_t end = parts.end(part);
+    return UpdateRows(seat, layer, hidden.Rows(begin, end), attention.Rows(begin, end));
+  });
+}
+
 // hidden = norm(hidden + W_o attention + b_o)
 // hidden = norm(hidden + W_2 activation(W_1 hidden + b_1) + b_2)
-absl::Status Encoder::UpdateRows(EncoderSeat& seat, const Layer& layer, int64_t begin, int64_t end,
-                                 EncoderWorkspace& workspace) const {
-  const MatrixView hidden = workspace.hidden_.view().Rows(begin, end);
-  const MatrixView attention = workspace.attention_.view().Rows(begin, end);
-  const LinearInputView ffn = seat.scratch.Ffn(end - begin);
+absl::Status Encoder::UpdateRows(EncoderSeat& seat, const Layer& layer, MatrixView hidden,
+                                 MatrixView attention) const {
+  const LinearInputView ffn = seat.scratch.Ffn(hidden.rows);
 
   const LinearInputView attended = seat.scratch.PackedFor(attention);
   PackLinearInput(attention, attended);

@@ -167,6 +167,9 @@ class Encoder {
   void AttendTapped(Pass& pass, int64_t layer) const;
   void AblateHeads(Pass& pass, int64_t layer) const;
   absl::Status Update(Pass& pass, int64_t layer, bool project_next) const;
+  // What Update does to the rows of a text, for rows of a tap's own.
+  absl::Status Finish(Pass& pass, const Layer& layer, MatrixView hidden,
+                      MatrixView attention) const;
 
   // Their parts. Each names the rows or heads it reads and writes: rows in multiples of
   // Linear::kRowGroup, at most a chunk of them.
@@ -174,8 +177,8 @@ class Encoder {
                            EncoderWorkspace& workspace) const;
   void AttendHeads(EncoderSeat& seat, const Batch& batch, int64_t text, HeadRange heads,
                    EncoderWorkspace& workspace, AttentionWeightsSink* sink) const;
-  absl::Status UpdateRows(EncoderSeat& seat, const Layer& layer, int64_t begin, int64_t end,
-                          EncoderWorkspace& workspace) const;
+  absl::Status UpdateRows(EncoderSeat& seat, const Layer& layer, MatrixView hidden,
+                          MatrixView attention) const;
 
   const ModelConfig config_;
   const AttentionProducts attention_products_;

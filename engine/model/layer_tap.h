@@ -3,7 +3,9 @@
 #define ATTUNE_ENGINE_MODEL_LAYER_TAP_H_
 
 #include <cstdint>
+#include <functional>
 
+#include "absl/status/status.h"
 #include "engine/model/weights.h"
 #include "engine/ops/linear.h"
 #include "engine/ops/op_context.h"
@@ -24,6 +26,12 @@ struct AttentionStep {
   const LayerNormWeights& norm;
   float epsilon = 0;
   OpContext& context;  // of the calling thread, to run `output` with
+  // The rest of the layer for rows of the tap's own, any number: `residual` [rows, hidden], as
+  // `input`, becomes the layer's output for `mixed` [rows, hidden]. For this step's rows that is,
+  // bit for bit, what the pass itself computes. Dense, with memory for Linear::PaddedRows(rows)
+  // rows each. Shared out to the pass's team. kResourceExhausted if memory runs out, kInternal if
+  // oneDNN fails.
+  std::function<absl::Status(MatrixView residual, MatrixView mixed)> finish = nullptr;
 };
 
 // Called on the thread that runs the forward pass, between and inside its steps; views are borrowed

@@ -34,7 +34,7 @@ absl::StatusOr<MapMatrix> DecodeMatrix(v1::AttentionMatrix value) {
     case v1::ATTENTION_MATRIX_FLOW:
       return MapMatrix::kFlow;
     case v1::ATTENTION_MATRIX_VALUE_ZEROING:
-      return NotBuilt("query.matrix VALUE_ZEROING");
+      return MapMatrix::kValueZeroing;
     default:
       return UnknownEnum("query.matrix", value);
   }

@@ -25,6 +25,8 @@ v1::AttentionMatrix EncodeMatrix(MapMatrix matrix) {
       return v1::ATTENTION_MATRIX_ROLLOUT;
     case MapMatrix::kFlow:
       return v1::ATTENTION_MATRIX_FLOW;
+    case MapMatrix::kValueZeroing:
+      return v1::ATTENTION_MATRIX_VALUE_ZEROING;
     case MapMatrix::kHiddenSimilarity:
       return v1::ATTENTION_MATRIX_HIDDEN_SIMILARITY;
     case MapMatrix::kNone:

@@ -6,6 +6,7 @@
 
 #include "benchmark/benchmark.h"
 #include "engine/base/check.h"
+#include "engine/interpret/attention_flow.h"
 #include "engine/interpret/attention_mapper.h"
 #include "engine/model/encoder.h"
 #include "tests/support/random_weights.h"
@@ -58,6 +59,15 @@ BENCHMARK_CAPTURE(BM_Map, value_norm, MapMatrix::kValueNorm)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Map, attn_norm, MapMatrix::kAttnNorm)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Map, res_ln_norm, MapMatrix::kResLnNorm)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Map, rollout, MapMatrix::kRollout)->Apply(Sizes);
+BENCHMARK_CAPTURE(BM_Map, flow, MapMatrix::kFlow)
+    ->ArgName("tokens")
+    ->Arg(AttentionFlow::kMaxTokens)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Map, value_zeroing, MapMatrix::kValueZeroing)
+    ->ArgName("tokens")
+    ->Arg(32)
+    ->Arg(128)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Map, hidden_similarity, MapMatrix::kHiddenSimilarity)->Apply(Sizes);
 
 }  // namespace

@@ -73,8 +73,8 @@ TEST_F(AttentionQueryTest, EveryMatrixHasItsShapeAndFiniteValues) {
     EXPECT_THAT(map.Data(), SizeIs(kLayers * kHeads * kCells)) << matrix;
     EXPECT_THAT(map.response.heads(), SizeIs(kHeads)) << matrix;
   }
-  for (const std::string matrix :
-       {"ATTN_NORM", "RES_NORM", "RES_LN_NORM", "ROLLOUT", "FLOW", "HIDDEN_SIMILARITY"}) {
+  for (const std::string matrix : {"ATTN_NORM", "RES_NORM", "RES_LN_NORM", "ROLLOUT", "FLOW",
+                                   "VALUE_ZEROING", "HIDDEN_SIMILARITY"}) {
     const MapResult map = Map("matrix: ATTENTION_MATRIX_" + matrix);
     EXPECT_THAT(map.response.shape(), ElementsAre(kLayers, 1, kSeq, kSeq)) << matrix;
     EXPECT_THAT(map.Data(), SizeIs(kLayers * kCells)) << matrix;
@@ -130,6 +130,18 @@ TEST_F(AttentionQueryTest, FlowRowsSumToOneAndLongTextsAreRefused) {
               IsGrpcOk());
   ExpectRefused("text: '" + cats + "cat' matrix: ATTENTION_MATRIX_FLOW",
                 "query.matrix FLOW takes texts of at most 32 tokens; this one has 33");
+}
+
+TEST_F(AttentionQueryTest, ValueZeroingRowsAreSharesOfATurn) {
+  const std::vector<float> turns = Map("matrix: ATTENTION_MATRIX_VALUE_ZEROING").Data();
+  for (size_t row = 0; row < turns.size(); row += kSeq) {
+    EXPECT_NEAR(std::accumulate(turns.begin() + row, turns.begin() + row + kSeq, 0.0), 1, 1e-5);
+    EXPECT_GT(*std::min_element(turns.begin() + row, turns.begin() + row + kSeq), 0);
+  }
+  // Nothing is read by a layer without heads, and so nothing turns.
+  const std::vector<float> ablated =
+      Map("matrix: ATTENTION_MATRIX_VALUE_ZEROING layers: 1 ablate { layer: 1 }").Data();
+  EXPECT_THAT(ablated, Each(0));
 }
 
 TEST_F(AttentionQueryTest, ReductionsRunOverTheChosenHeadsAndLayers) {

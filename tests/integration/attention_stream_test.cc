@@ -104,7 +104,7 @@ TEST_F(AttentionStreamTest, EveryFormIsTheUnaryMapBitForBit) {
         "sparsity { top_k: 3 }", "sparsity { mass: 0.6 } encoding: ATTENTION_ENCODING_U8",
         "pool { size: 3 }", "level: ATTENTION_LEVEL_WORD specials: ATTENTION_SPECIALS_RENORMALISE",
         "matrix: ATTENTION_MATRIX_RES_LN_NORM", "matrix: ATTENTION_MATRIX_ROLLOUT layers: [0, 2]",
-        "matrix: ATTENTION_MATRIX_FLOW layers: [1, 2]",
+        "matrix: ATTENTION_MATRIX_FLOW layers: [1, 2]", "matrix: ATTENTION_MATRIX_VALUE_ZEROING",
         "matrix: ATTENTION_MATRIX_HIDDEN_SIMILARITY layers: 1", "layers: 1 heads: [0, 3]",
         "ablate { layer: 0 head: 1 } mask_tokens: 2", "matrix: ATTENTION_MATRIX_RAW_SCORES"}) {
     const std::string query = "text: 'the cats sat on a mat.' " + form;

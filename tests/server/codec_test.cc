@@ -109,7 +109,6 @@ TEST(AttentionCodecTest, RefusesEachOptionThatIsNotBuiltByName) {
   const std::vector<std::pair<std::string, std::string>> fields = {
       {"token_ids { values: 1 }", "query.token_ids"},
       {"vectors { }", "query.vectors"},
-      {"text: 'a' matrix: ATTENTION_MATRIX_VALUE_ZEROING", "query.matrix VALUE_ZEROING"},
   };
   for (const auto& [text, field] : fields) {
     EXPECT_THAT(DecodeAttentionQuery(Parse<v1::AttentionQuery>(text)),

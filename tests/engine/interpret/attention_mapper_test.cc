@@ -126,7 +126,7 @@ TEST_F(AttentionMapperTest, NoQueryChangesTheHiddenState) {
   for (const MapMatrix matrix :
        {MapMatrix::kWeights, MapMatrix::kRawScores, MapMatrix::kValueNorm, MapMatrix::kAttnNorm,
         MapMatrix::kResNorm, MapMatrix::kResLnNorm, MapMatrix::kRollout, MapMatrix::kFlow,
-        MapMatrix::kHiddenSimilarity, MapMatrix::kNone}) {
+        MapMatrix::kValueZeroing, MapMatrix::kHiddenSimilarity, MapMatrix::kNone}) {
     MapQuery query = Query(matrix);
     query.statistics = true;
     const MapPlan plan = *MakeMapPlan(query, Text());
@@ -162,7 +162,7 @@ TEST_F(AttentionMapperTest, ASelectionIsASliceOfEveryMatrix) {
   }
   for (const MapMatrix matrix :
        {MapMatrix::kAttnNorm, MapMatrix::kResNorm, MapMatrix::kResLnNorm, MapMatrix::kRollout,
-        MapMatrix::kFlow, MapMatrix::kHiddenSimilarity}) {
+        MapMatrix::kFlow, MapMatrix::kValueZeroing, MapMatrix::kHiddenSimilarity}) {
     const std::vector<float> full = Values(Query(matrix));
     ASSERT_THAT(full, SizeIs(3 * kCells));
     MapQuery query = Query(matrix);
@@ -209,10 +209,12 @@ TEST_F(AttentionMapperTest, FlowIsThatOfTheMeanWeights) {
 }
 
 TEST_F(AttentionMapperTest, AMatrixThatTakesLongStopsWhenAsked) {
-  const MapPlan plan = *MakeMapPlan(Query(MapMatrix::kFlow), Text());
-  AttentionMapper mapper(config_, plan, nullptr, [] { return true; });
-  Forward(&mapper);
-  EXPECT_THAT(mapper.Finish(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("flow")));
+  for (const MapMatrix matrix : {MapMatrix::kFlow, MapMatrix::kValueZeroing}) {
+    const MapPlan plan = *MakeMapPlan(Query(matrix), Text());
+    AttentionMapper mapper(config_, plan, nullptr, [] { return true; });
+    Forward(&mapper);
+    EXPECT_THAT(mapper.Finish(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("before row 0")));
+  }
 }
 
 // The length of a sum over heads is at most the sum of the heads' lengths.

@@ -1,6 +1,7 @@
 #include "engine/interpret/map_plan.h"
 
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 namespace attune {
 namespace {
 
+using ::attune::testing::IsOk;
 using ::attune::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -98,6 +100,25 @@ TEST(MapPlanTest, RefusesARangeBeyondTheText) {
   query.key_range = MapRange{0, 6};
   EXPECT_THAT(MakeMapPlan(query, Text()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the map has 5")));
+}
+
+TEST(MapPlanTest, RefusesTextsThatAreTooLongForTheirMatrix) {
+  struct Limit {
+    MapMatrix matrix;
+    int64_t tokens;
+    std::string name;
+  };
+  for (const Limit& limit : {Limit{MapMatrix::kFlow, 32, "FLOW"},
+                             Limit{MapMatrix::kValueZeroing, 256, "VALUE_ZEROING"}}) {
+    MapQuery query = Query();
+    query.matrix = limit.matrix;
+    EXPECT_THAT(MakeMapPlan(query, LongText(limit.tokens)), IsOk());
+    EXPECT_THAT(MakeMapPlan(query, LongText(limit.tokens + 1)),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("query.matrix " + limit.name + " takes texts of at most " +
+                                   std::to_string(limit.tokens) + " tokens; this one has " +
+                                   std::to_string(limit.tokens + 1))));
+  }
 }
 
 TEST(MapPlanTest, PooledQueriesAreOneRow) {

@@ -404,6 +404,47 @@ TEST_P(EncoderTest, TapsSeeTheAttentionBlockOfEachTextAndLayer) {
   }
 }
 
+// A tap that takes each step's rows through the rest of the layer.
+class Finisher final : public LayerTap {
+ public:
+  bool WantsAttention(int64_t) override { return true; }
+  void OnAttention(const AttentionStep& step) override {
+    const int64_t seq = step.input.rows;
+    Matrix residual(Linear::PaddedRows(seq), step.input.cols);
+    Matrix mixed(Linear::PaddedRows(seq), step.input.cols);
+    for (int64_t i = 0; i < seq; ++i) {
+      std::copy(step.input.row(i).begin(), step.input.row(i).end(), residual.row(i).begin());
+      std::copy(step.mixed.row(i).begin(), step.mixed.row(i).end(), mixed.row(i).begin());
+    }
+    EXPECT_THAT(step.finish(residual.view().Rows(0, seq), mixed.view().Rows(0, seq)), IsOk());
+    outputs.push_back({step.text, step.layer, Copy(residual.view().Rows(0, seq))});
+  }
+  void OnHidden(int64_t, ConstMatrixView state) override { hidden.push_back(Copy(state)); }
+
+  struct Output {
+    int64_t text;
+    int64_t layer;
+    Matrix rows;
+  };
+  std::vector<Output> outputs;
+  std::vector<Matrix> hidden;
+};
+
+// More rows than a thread computes at a time, and fewer than a group.
+TEST_P(EncoderTest, TapsCanFinishALayerThemselvesBitForBit) {
+  const Batch batch =
+      MakeBatch({RandomText(210, config_.vocab, 1), RandomText(3, config_.vocab, 2)});
+  const Matrix plain = Forward(batch);
+  Finisher finisher;
+  EXPECT_THAT(Forward(batch, &finisher).view(), SameBits(plain.view()));
+  ASSERT_EQ(finisher.outputs.size(), static_cast<size_t>(2 * config_.layers));
+  for (const Finisher::Output& output : finisher.outputs) {
+    const Matrix& after = finisher.hidden[static_cast<size_t>(output.layer + 1)];
+    EXPECT_THAT(output.rows.view(), SameBits(RowsOfText(after.view(), batch, output.text)))
+        << "layer " << output.layer << ", text " << output.text;
+  }
+}
+
 TEST_P(EncoderTest, AUsedWorkspaceGivesTheBitsOfAFreshOne) {
   const Batch batch = MakeBatch({RandomText(21, config_.vocab, 1)});
   const Matrix fresh = Forward(batch);
