@@ -57,9 +57,36 @@ absl::StatusOr<std::vector<int32_t>> MaskTokens(const Encoding& encoding,
   return ids;
 }
 
-std::string Sha256OfIds(const std::vector<int32_t>& ids) {
-  // Ids are in memory as the contract says: 4 bytes, little-endian.
-  return Sha256Hex({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(ids.front())});
+// Numbers are in memory as the contract says: 4 bytes, little-endian.
+std::string Sha256OfNumbers(const void* numbers, size_t count) {
+  return Sha256Hex({static_cast<const char*>(numbers), count * 4});
+}
+
+std::string Sha256OfInput(const AttentionWork& work) {
+  if (work.vectors.rows == 0) return Sha256OfNumbers(work.ids.data(), work.ids.size());
+  return Sha256OfNumbers(work.vectors.data,
+                         static_cast<size_t>(work.vectors.rows * work.vectors.cols));
+}
+
+absl::Status DoesNotGo(absl::string_view field, absl::string_view input, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " does not go with ", input, ": ", why));
+}
+
+// What needs a text, or at least its tokens.
+absl::Status CheckNeeds(const AttentionInput& input) {
+  if (input.has_text()) return absl::OkStatus();
+  const absl::string_view given = input.vectors.has_value() ? "query.vectors" : "query.token_ids";
+  if (input.map.level == MapLevel::kWord) {
+    return DoesNotGo("query.level WORD", given, "there is no text to divide into words");
+  }
+  if (!input.spans.empty()) return DoesNotGo("query.spans", given, "they are of a text");
+  if (!input.vectors.has_value()) return absl::OkStatus();
+  constexpr absl::string_view kNoTokens = "there is no token to mask";
+  if (!input.mask_tokens.empty()) return DoesNotGo("query.mask_tokens", given, kNoTokens);
+  if (input.erasure == TokenErasure::kMask) {
+    return DoesNotGo("query.erasure MASK", given, kNoTokens);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -79,6 +106,7 @@ absl::Status AttentionIntake::Resolve(AttentionInput& input) const {
   if (!input.spans.empty() && input.second_text.has_value()) {
     return absl::InvalidArgumentError("query.spans are of one text; query.text_pair has two");
   }
+  ATTUNE_RETURN_IF_ERROR(CheckNeeds(input));
   ATTUNE_RETURN_IF_ERROR(CheckSpans(input.text, input.spans));
   const bool masks = !input.mask_tokens.empty() || input.erasure == TokenErasure::kMask;
   if (masks && engine_.tokenizer().mask_token_id() < 0) {
@@ -134,11 +162,12 @@ absl::StatusOr<AttentionWork> AttentionIntake::Plan(const AttentionInput& input,
   AttentionWork work;
   work.mask_id = engine_.tokenizer().mask_token_id();
   ATTUNE_ASSIGN_OR_RETURN(work.ids, MaskTokens(reply.encoding, input.mask_tokens, work.mask_id));
+  work.vectors = input.vectors.value_or(ConstMatrixView());
   work.ablation = input.ablation;
   work.changed = input.changes_the_text();
   work.want_embedding = input.want_embedding;
   work.erasure = input.erasure;
-  reply.input_sha256 = Sha256OfIds(work.ids);
+  reply.input_sha256 = Sha256OfInput(work);
   return work;
 }
 

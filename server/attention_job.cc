@@ -38,7 +38,33 @@ absl::StatusOr<std::vector<float>> PoolRows(const Engine& engine, ConstMatrixVie
   return vector;
 }
 
+// The text alone: its vectors, or else `ids`.
+Batch BatchOf(const AttentionReply& reply, const AttentionWork& work,
+              const std::vector<int32_t>& ids) {
+  Batch batch;
+  if (work.vectors.rows > 0) {
+    batch.AppendVectors(work.vectors);
+  } else {
+    batch.Append(ids, reply.encoding.type_ids);
+  }
+  return batch;
+}
+
+// `vectors` without one row.
+Matrix WithoutRow(ConstMatrixView vectors, int64_t row) {
+  Matrix rest(vectors.rows - 1, vectors.cols);
+  for (int64_t i = 0; i < rest.rows(); ++i) {
+    const absl::Span<const float> kept = vectors.row(i < row ? i : i + 1);
+    std::copy(kept.begin(), kept.end(), rest.row(i).begin());
+  }
+  return rest;
+}
+
 }  // namespace
+
+Batch ChangedText(const AttentionReply& reply, const AttentionWork& work) {
+  return BatchOf(reply, work, work.ids);
+}
 
 AttentionJob::AttentionJob(std::shared_ptr<Call> call, AttentionReply reply, AttentionWork work,
                            ByteBudget::Reservation bytes, Done done)
@@ -61,7 +87,7 @@ absl::Status AttentionJob::Run(Session& session) {
   const HeadAblation* ablation = work_.ablation.has_value() ? &*work_.ablation : nullptr;
   AttentionMapper mapper(session.engine().config(), reply_.plan, ablation, ShouldStop());
   ATTUNE_ASSIGN_OR_RETURN(std::vector<float> embedding,
-                          Embed(session, work_.ids, ablation, &mapper));
+                          Embed(session, ChangedText(reply_, work_), ablation, &mapper));
   ATTUNE_ASSIGN_OR_RETURN(reply_.result, mapper.Finish());
   if (work_.changed) ATTUNE_RETURN_IF_ERROR(MeasureMovement(session, embedding));
   if (work_.erasure != TokenErasure::kNone) {
@@ -84,20 +110,18 @@ std::function<bool()> AttentionJob::ShouldStop() const {
   return [this] { return !call().CheckWanted(absl::Now()).ok(); };
 }
 
-absl::StatusOr<std::vector<float>> AttentionJob::Embed(Session& session,
-                                                       const std::vector<int32_t>& ids,
+absl::StatusOr<std::vector<float>> AttentionJob::Embed(Session& session, const Batch& batch,
                                                        const HeadAblation* ablation,
                                                        LayerTap* tap) {
-  Batch batch;
-  batch.Append(ids, reply_.encoding.type_ids);
   ATTUNE_ASSIGN_OR_RETURN(const ConstMatrixView hidden,
                           session.Forward(batch, PassOptions(ablation, tap)));
   return PoolRows(session.engine(), hidden);
 }
 
 absl::Status AttentionJob::MeasureMovement(Session& session, const std::vector<float>& changed) {
-  ATTUNE_ASSIGN_OR_RETURN(std::vector<float> baseline,
-                          Embed(session, reply_.encoding.ids, nullptr, nullptr));
+  ATTUNE_ASSIGN_OR_RETURN(
+      std::vector<float> baseline,
+      Embed(session, BatchOf(reply_, work_, reply_.encoding.ids), nullptr, nullptr));
   EmbeddingMovement& movement = reply_.movement.emplace();
   movement.cosine_distance = CosineDistance(baseline, changed);
   movement.l2_distance = Distance(baseline, changed);
@@ -124,7 +148,13 @@ absl::Status AttentionJob::EraseTokens(Session& session, const std::vector<float
 absl::Status AttentionJob::EraseSome(Session& session, const std::vector<float>& whole,
                                      absl::Span<const int64_t> tokens) {
   Batch batch;
+  std::vector<Matrix> rests;  // what the batch borrows
+  rests.reserve(tokens.size());
   for (const int64_t token : tokens) {
+    if (work_.vectors.rows > 0) {
+      batch.AppendVectors(rests.emplace_back(WithoutRow(work_.vectors, token)).view());
+      continue;
+    }
     std::vector<int32_t> ids = work_.ids;
     std::vector<int32_t> types = reply_.encoding.type_ids;
     if (work_.erasure == TokenErasure::kMask) {

@@ -19,12 +19,16 @@ namespace attune {
 // What is to be done with the text of an AttentionMap request, besides the map of reply.plan.
 struct AttentionWork {
   std::vector<int32_t> ids;              // the text's, some of them masked
+  ConstMatrixView vectors;               // with rows: in place of the ids; borrowed
   bool changed = false;                  // by masks or ablation: what they move is told
   std::optional<HeadAblation> ablation;  // of every pass but the unchanged one
   bool want_embedding = false;
   TokenErasure erasure = TokenErasure::kNone;
   int32_t mask_id = -1;  // of kMask
 };
+
+// A batch of the text alone, as `work` changes it. Borrows its vectors.
+Batch ChangedText(const AttentionReply& reply, const AttentionWork& work);
 
 // The forward passes of one AttentionMap request. They run alone, so that the tap's matrices are
 // those of one text.
@@ -44,8 +48,8 @@ class AttentionJob final : public Job {
 
  private:
   absl::Status Run(Session& session);
-  // The text's vector from a pass over `ids`, with the map if `tap` is there to make it.
-  absl::StatusOr<std::vector<float>> Embed(Session& session, const std::vector<int32_t>& ids,
+  // The vector of the batch's only text, with the map if `tap` is there to make it.
+  absl::StatusOr<std::vector<float>> Embed(Session& session, const Batch& batch,
                                            const HeadAblation* ablation, LayerTap* tap);
   absl::Status MeasureMovement(Session& session, const std::vector<float>& changed);
   absl::Status EraseTokens(Session& session, const std::vector<float>& whole);

@@ -32,10 +32,9 @@ AttentionStream::AttentionStream(std::shared_ptr<Call> call, AttentionReply head
       model_(model),
       bytes_(std::move(bytes)),
       batcher_(batcher),
+      batch_(ChangedText(reply_, work_)),
       mapper_(model, reply_.plan, ablation(),
-              [this] { return !call_->CheckWanted(absl::Now()).ok(); }) {
-  batch_.Append(work_.ids, reply_.encoding.type_ids);
-}
+              [this] { return !call_->CheckWanted(absl::Now()).ok(); }) {}
 
 void AttentionStream::Next(Done done) {
   const auto job = std::make_shared<NextJob>(shared_from_this(), done);

@@ -56,8 +56,8 @@ class AttentionStream final : public std::enable_shared_from_this<AttentionStrea
   const ByteBudget::Reservation bytes_;
   Batcher& batcher_;
 
+  const Batch batch_;
   AttentionMapper mapper_;
-  Batch batch_;
   Matrix hidden_;  // [seq, hidden] before layer next_layer_; empty before the first
   int64_t next_layer_ = 0;
 };

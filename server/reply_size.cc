@@ -51,7 +51,8 @@ int64_t EncodeReplyBytes(const std::vector<Encoding>& encodings, const VectorPla
 int64_t AttentionReplyBytes(const AttentionInput& input, const AttentionReply& reply,
                             const Tokenizer& tokenizer, int64_t dimension) {
   const auto values = [](int64_t count) { return count * int64_t{sizeof(float)}; };
-  int64_t table = kFramingBytes + TokenTableBytes(reply.encoding, tokenizer) + input.echo_bytes;
+  int64_t table = kFramingBytes + input.echo_bytes;
+  if (reply.has_tokens) table += TokenTableBytes(reply.encoding, tokenizer);
   if (input.want_embedding) table += values(dimension * (input.changes_the_text() ? 2 : 1));
   if (input.erasure != TokenErasure::kNone) table += values(reply.encoding.size());
   if (input.map.level == MapLevel::kWord) table += WordTableBytes(reply, tokenizer);

@@ -1,7 +1,6 @@
 #include "server/request_pipeline.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +8,7 @@
 #include "server/attend_job.h"
 #include "server/attention_job.h"
 #include "server/encode_job.h"
+#include "server/given_input.h"
 #include "server/reply_size.h"
 #include "server/similarity_job.h"
 #include "server/text_intake.h"
@@ -102,62 +102,19 @@ absl::Status CheckTypes(absl::string_view field, const std::vector<Encoding>& en
   return absl::OkStatus();
 }
 
-// Ids the caller made itself, in the form the tokenizer would have given.
-absl::StatusOr<std::vector<Encoding>> TakeTokenIds(const EncodeInput& input,
-                                                   const ModelInfo& model) {
-  std::vector<Encoding> encodings(input.token_ids.size());
+// Ids and vectors that the caller made itself, in the form the tokenizer would have given.
+absl::StatusOr<std::vector<Encoding>> TakeGiven(const EncodeInput& input, const ModelInfo& model) {
+  std::vector<Encoding> encodings;
   for (size_t i = 0; i < input.token_ids.size(); ++i) {
-    const absl::Span<const uint32_t> ids = input.token_ids[i];
-    if (ids.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("token_ids.values[", i, "] is empty"));
-    }
-    if (static_cast<int64_t>(ids.size()) > model.max_tokens) {
-      return absl::InvalidArgumentError(absl::StrCat("token_ids.values[", i, "] has ", ids.size(),
-                                                     " ids; the limit is ", model.max_tokens));
-    }
-    for (size_t j = 0; j < ids.size(); ++j) {
-      if (ids[j] >= static_cast<uint64_t>(model.config.vocab)) {
-        return absl::InvalidArgumentError(absl::StrCat("token_ids.values[", i, "].values[", j,
-                                                       "] is ", ids[j], "; it must be below ",
-                                                       model.config.vocab));
-      }
-    }
-    encodings[i].ids.assign(ids.begin(), ids.end());
-    encodings[i].original_tokens = encodings[i].size();
+    ATTUNE_ASSIGN_OR_RETURN(
+        Encoding encoding,
+        TakeTokenIds(absl::StrCat("token_ids.values[", i, "]"), input.token_ids[i], model));
+    encodings.push_back(std::move(encoding));
   }
-  return encodings;
-}
-
-absl::Status CheckVectors(absl::string_view name, ConstMatrixView vectors, const ModelInfo& model) {
-  if (vectors.rows == 0) return absl::InvalidArgumentError(absl::StrCat(name, " is empty"));
-  if (vectors.rows > model.max_tokens) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has ", vectors.rows, " rows; the limit is ", model.max_tokens));
-  }
-  if (vectors.cols != model.config.hidden) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has ", vectors.cols, " cols; the model takes ", model.config.hidden));
-  }
-  for (int64_t row = 0; row < vectors.rows; ++row) {
-    for (int64_t col = 0; col < vectors.cols; ++col) {
-      if (std::isfinite(vectors.at(row, col))) continue;
-      return absl::InvalidArgumentError(absl::StrCat(name, ".values[", row * vectors.cols + col,
-                                                     "] is ", vectors.at(row, col),
-                                                     "; it must be finite"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// What stands for each matrix of vectors on its way: as many ids, which nobody looks up.
-absl::StatusOr<std::vector<Encoding>> TakeVectors(const EncodeInput& input,
-                                                  const ModelInfo& model) {
-  std::vector<Encoding> encodings(input.vectors.size());
   for (size_t i = 0; i < input.vectors.size(); ++i) {
-    ATTUNE_RETURN_IF_ERROR(
-        CheckVectors(absl::StrCat("vectors.values[", i, "]"), input.vectors[i], model));
-    encodings[i].ids.resize(static_cast<size_t>(input.vectors[i].rows));
-    encodings[i].original_tokens = encodings[i].size();
+    ATTUNE_ASSIGN_OR_RETURN(Encoding encoding, TakeVectors(absl::StrCat("vectors.values[", i, "]"),
+                                                           input.vectors[i], model));
+    encodings.push_back(std::move(encoding));
   }
   return encodings;
 }
@@ -207,19 +164,30 @@ absl::StatusOr<std::vector<Encoding>> RequestPipeline::ReadInput(const TextField
       return encodings;
     }
     case EncodeInput::Kind::kTokenIds:
-      return TakeTokenIds(input, model_info_);
     case EncodeInput::Kind::kVectors:
-      return TakeVectors(input, model_info_);
+      return TakeGiven(input, model_info_);
   }
   return absl::InternalError("no kind of input");
 }
 
 absl::Status RequestPipeline::CheckAttentionText(const AttentionInput& input) const {
+  if (!input.has_text()) return absl::OkStatus();
   if (!input.second_text.has_value()) {
     return CheckTexts(kAttentionFields, {input.text}, options_);
   }
   const TextPair pair{input.text, *input.second_text};
   return CheckTextPairs(kAttentionPairFields, absl::MakeConstSpan(&pair, 1), options_);
+}
+
+absl::StatusOr<Encoding> RequestPipeline::ReadAttentionInput(const AttentionInput& input,
+                                                             const Call& call) const {
+  if (input.has_text()) return ReadAttentionText(input, call);
+  ATTUNE_ASSIGN_OR_RETURN(Encoding encoding,
+                          input.vectors.has_value()
+                              ? TakeVectors("query.vectors", *input.vectors, model_info_)
+                              : TakeTokenIds("query.token_ids", *input.token_ids, model_info_));
+  FillInOffsets(encoding);
+  return encoding;
 }
 
 absl::StatusOr<Encoding> RequestPipeline::ReadAttentionText(const AttentionInput& input,
@@ -307,7 +275,8 @@ void RequestPipeline::PlanAttention(AttentionInput input, std::shared_ptr<Call> 
       AttentionReply reply;
       reply.text = input.text;
       reply.second_text = input.second_text.value_or("");
-      ATTUNE_ASSIGN_OR_RETURN(reply.encoding, ReadAttentionText(input, *call));
+      reply.has_tokens = !input.vectors.has_value();
+      ATTUNE_ASSIGN_OR_RETURN(reply.encoding, ReadAttentionInput(input, *call));
       ATTUNE_ASSIGN_OR_RETURN(AttentionWork work, attention_intake_.Plan(input, reply));
       return start(input, std::move(reply), std::move(work));
     };

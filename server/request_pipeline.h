@@ -65,8 +65,8 @@ class RequestPipeline {
   void PlanAttention(AttentionInput input, std::shared_ptr<Call> call, StartAttention start,
                      std::function<void(absl::Status)> fail);
   absl::Status CheckAttentionText(const AttentionInput& input) const;
+  absl::StatusOr<Encoding> ReadAttentionInput(const AttentionInput& input, const Call& call) const;
   absl::StatusOr<Encoding> ReadAttentionText(const AttentionInput& input, const Call& call) const;
-
   absl::StatusOr<Encoding> ReadSimilarityText(const TextFields& fields, absl::string_view text,
                                               const TokenizePolicy& policy, const Call& call) const;
 

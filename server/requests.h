@@ -73,6 +73,9 @@ struct AttentionInput {
   absl::string_view text;
   // The second text of a pair; absent when there is one text.
   std::optional<absl::string_view> second_text;
+  // In place of any text; at most one of them.
+  std::optional<absl::Span<const uint32_t>> token_ids;
+  std::optional<ConstMatrixView> vectors;  // [seq, hidden]
   TokenizePolicy policy;
   // As the caller gave them: nothing is all, negative numbers count from the end.
   std::vector<int64_t> layers;
@@ -92,6 +95,7 @@ struct AttentionInput {
   // Of the model, once it is known.
   std::optional<HeadAblation> ablation;
 
+  bool has_text() const { return !token_ids.has_value() && !vectors.has_value(); }
   bool changes_the_text() const { return !ablate.empty() || !mask_tokens.empty(); }
 };
 
@@ -105,6 +109,7 @@ struct AttentionReply {
   absl::string_view text;
   absl::string_view second_text;  // empty if there is none
   Encoding encoding;
+  bool has_tokens = true;  // false for vectors: the encoding's ids mean nothing then
   MapPlan plan;
   MapResult result;
   std::string input_sha256;

@@ -9,8 +9,8 @@
 
 namespace attune {
 
-// The result borrows from `query`. kInvalidArgument for a value the contract does not have,
-// kUnimplemented naming a field that is not built yet.
+// The result borrows from `query`. kInvalidArgument for a value the contract does not have, and for
+// vectors that do not fill their matrix.
 absl::StatusOr<AttentionInput> DecodeAttentionQuery(const v1::AttentionQuery& query);
 
 // Moves the matrices out of `reply`.

@@ -228,29 +228,40 @@ absl::StatusOr<std::vector<AblatedHeads>> DecodeAblation(const v1::AttentionQuer
 int64_t EchoBytes(const v1::AttentionQuery& query) {
   constexpr int64_t kDefaultsBytes = 256;
   constexpr int64_t kMostNumbersBytes = 2048;
-  return static_cast<int64_t>(query.ByteSizeLong() - query.text().size() -
-                              query.text_pair().first().size() -
-                              query.text_pair().second().size()) +
-         kDefaultsBytes + kMostNumbersBytes;
+  const size_t input_bytes = query.text().size() + query.text_pair().ByteSizeLong() +
+                             query.token_ids().ByteSizeLong() + query.vectors().ByteSizeLong();
+  return static_cast<int64_t>(query.ByteSizeLong() - input_bytes) + kDefaultsBytes +
+         kMostNumbersBytes;
+}
+
+absl::Status DecodeInput(const v1::AttentionQuery& query, AttentionInput& input) {
+  switch (query.input_case()) {
+    case v1::AttentionQuery::kText:
+      input.text = query.text();
+      return absl::OkStatus();
+    case v1::AttentionQuery::kTextPair:
+      input.text = query.text_pair().first();
+      input.second_text = query.text_pair().second();
+      return absl::OkStatus();
+    case v1::AttentionQuery::kTokenIds:
+      input.token_ids.emplace(query.token_ids().values());
+      return absl::OkStatus();
+    case v1::AttentionQuery::kVectors: {
+      ATTUNE_ASSIGN_OR_RETURN(input.vectors, DecodeMatrixView("query.vectors", query.vectors()));
+      return absl::OkStatus();
+    }
+    case v1::AttentionQuery::INPUT_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "query.input is not set; it must be one of text, text_pair, token_ids and vectors");
 }
 
 }  // namespace
 
 absl::StatusOr<AttentionInput> DecodeAttentionQuery(const v1::AttentionQuery& query) {
-  switch (query.input_case()) {
-    case v1::AttentionQuery::kText:
-    case v1::AttentionQuery::kTextPair:
-      break;
-    case v1::AttentionQuery::kTokenIds:
-      return NotBuilt("query.token_ids");
-    case v1::AttentionQuery::kVectors:
-      return NotBuilt("query.vectors");
-    case v1::AttentionQuery::INPUT_NOT_SET:
-      return absl::InvalidArgumentError("neither query.text nor query.text_pair is set");
-  }
   AttentionInput input;
-  input.text = query.has_text_pair() ? query.text_pair().first() : query.text();
-  if (query.has_text_pair()) input.second_text = query.text_pair().second();
+  ATTUNE_RETURN_IF_ERROR(DecodeInput(query, input));
   ATTUNE_ASSIGN_OR_RETURN(input.policy.truncation,
                           DecodeTruncation("query.truncation", query.truncation()));
   if (query.has_max_tokens()) input.policy.max_tokens = query.max_tokens();

@@ -157,7 +157,7 @@ void EncodeMovement(const EmbeddingMovement& movement, v1::EmbeddingMovement& me
 
 void EncodeAttentionReply(AttentionReply reply, const Tokenizer& tokenizer, const ModelInfo& model,
                           v1::AttentionMapResponse& response) {
-  EncodeTokens(reply.encoding, tokenizer, *response.mutable_tokens());
+  if (reply.has_tokens) EncodeTokens(reply.encoding, tokenizer, *response.mutable_tokens());
   if (reply.plan.query.level == MapLevel::kWord) {
     EncodeWords(reply, tokenizer, *response.mutable_words());
   }

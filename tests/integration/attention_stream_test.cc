@@ -145,7 +145,7 @@ TEST_F(AttentionStreamTest, RefusesWhatNeedsEveryLayerFirst) {
   EXPECT_THAT(Stream(server_.stub(), "text: 'cat' heads: 9").status,
               GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "query.heads"));
   EXPECT_THAT(Stream(server_.stub(), "").status,
-              GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "neither query.text"));
+              GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "query.input is not set"));
 }
 
 // BERT-base's layers and heads at 512 tokens: 144 MiB of weights, 12 MiB a layer.

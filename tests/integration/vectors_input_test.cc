@@ -20,30 +20,19 @@ using ::attune::testing::IsGrpcOk;
 using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
 using ::attune::testing::TinyModel;
-using ::attune::testing::TinyTensor;
 
 constexpr uint32_t kHidden = 16;
 
 class VectorsInputTest : public ::testing::Test {
  protected:
-  VectorsInputTest() : server_(TestOptions(model_.path())) {
-    for (TinyTensor& tensor : testing::TinyTensors(model_.options())) {
-      if (tensor.name == "embeddings.word_embeddings.weight") words_ = std::move(tensor.values);
-    }
-  }
-
-  // A row of the model's word embedding table.
-  std::vector<float> WordVector(const std::string& token) const {
-    const auto row = static_cast<std::ptrdiff_t>(model_.TokenId(token)) * kHidden;
-    return {words_.begin() + row, words_.begin() + row + kHidden};
-  }
+  VectorsInputTest() : server_(TestOptions(model_.path())) {}
 
   void AddVectors(const std::vector<std::string>& tokens, v1::EncodeRequest& request) const {
     v1::Matrix& matrix = *request.mutable_vectors()->add_values();
     matrix.set_rows(static_cast<uint32_t>(tokens.size()));
     matrix.set_cols(kHidden);
     for (const std::string& token : tokens) {
-      const std::vector<float> vector = WordVector(token);
+      const std::vector<float> vector = model_.WordVector(token);
       matrix.mutable_values()->Add(vector.begin(), vector.end());
     }
   }
@@ -64,7 +53,6 @@ class VectorsInputTest : public ::testing::Test {
 
   TinyModel model_;
   TestServer server_;
-  std::vector<float> words_;
 };
 
 std::vector<float> Values(const EncodeResult& result, int index) {

@@ -105,15 +105,26 @@ TEST(EncodeCodecTest, NeedsExactlyOneInput) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("texts.values is empty")));
 }
 
-TEST(AttentionCodecTest, RefusesEachOptionThatIsNotBuiltByName) {
-  const std::vector<std::pair<std::string, std::string>> fields = {
-      {"token_ids { values: 1 }", "query.token_ids"},
-      {"vectors { }", "query.vectors"},
-  };
-  for (const auto& [text, field] : fields) {
-    EXPECT_THAT(DecodeAttentionQuery(Parse<v1::AttentionQuery>(text)),
-                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr(field)));
-  }
+TEST(AttentionCodecTest, TakesOneOfFourInputs) {
+  ATTUNE_ASSERT_OK_AND_ASSIGN(
+      const AttentionInput text,
+      DecodeAttentionQuery(Parse<v1::AttentionQuery>("text_pair { first: 'a' second: 'b' }")));
+  EXPECT_TRUE(text.has_text());
+  EXPECT_EQ(text.second_text, "b");
+  const auto ids_query = Parse<v1::AttentionQuery>("token_ids { values: [7, 9] }");
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const AttentionInput ids, DecodeAttentionQuery(ids_query));
+  EXPECT_FALSE(ids.has_text());
+  EXPECT_THAT(*ids.token_ids, ElementsAre(7, 9));
+  const auto vectors_query =
+      Parse<v1::AttentionQuery>("vectors { rows: 1 cols: 2 values: [3, 4] }");
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const AttentionInput vectors, DecodeAttentionQuery(vectors_query));
+  EXPECT_FALSE(vectors.has_text());
+  EXPECT_THAT(vectors.vectors->row(0), ElementsAre(3, 4));
+  EXPECT_THAT(DecodeAttentionQuery(v1::AttentionQuery()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("query.input is not set")));
+  EXPECT_THAT(DecodeAttentionQuery(Parse<v1::AttentionQuery>("vectors { rows: 1 cols: 2 }")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("query.vectors has 1 rows and 2 cols, but 0 values")));
 }
 
 TEST(AttentionCodecTest, RefusesUnknownEnumNumbers) {

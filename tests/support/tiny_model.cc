@@ -290,4 +290,14 @@ int32_t TinyModel::TokenId(absl::string_view token) const {
   return static_cast<int32_t>(it - tokens.begin());
 }
 
+std::vector<float> TinyModel::WordVector(absl::string_view token) const {
+  for (const TinyTensor& tensor : TinyTensors(options_)) {
+    if (tensor.name != "embeddings.word_embeddings.weight") continue;
+    const auto row = tensor.values.begin() + TokenId(token) * options_.hidden;
+    return {row, row + options_.hidden};
+  }
+  ATTUNE_CHECK(false);
+  return {};
+}
+
 }  // namespace attune::testing

@@ -74,6 +74,8 @@ class TinyModel {
 
   // The id of a word or special token, e.g. "[CLS]". Aborts for another string.
   int32_t TokenId(absl::string_view token) const;
+  // Its row of the word embedding table: [hidden].
+  std::vector<float> WordVector(absl::string_view token) const;
 
  private:
   const TinyModelOptions options_;
