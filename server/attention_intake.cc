@@ -164,7 +164,8 @@ absl::StatusOr<AttentionWork> AttentionIntake::Plan(const AttentionInput& input,
   ATTUNE_ASSIGN_OR_RETURN(work.ids, MaskTokens(reply.encoding, input.mask_tokens, work.mask_id));
   work.vectors = input.vectors.value_or(ConstMatrixView());
   work.ablation = input.ablation;
-  work.changed = input.changes_the_text();
+  work.window = input.window;
+  work.changed = input.changes_the_pass();
   work.want_embedding = input.want_embedding;
   work.erasure = input.erasure;
   reply.input_sha256 = Sha256OfInput(work);

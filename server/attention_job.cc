@@ -63,7 +63,9 @@ Matrix WithoutRow(ConstMatrixView vectors, int64_t row) {
 }  // namespace
 
 Batch ChangedText(const AttentionReply& reply, const AttentionWork& work) {
-  return BatchOf(reply, work, work.ids);
+  Batch batch = BatchOf(reply, work, work.ids);
+  batch.LimitAttention(work.window);
+  return batch;
 }
 
 AttentionJob::AttentionJob(std::shared_ptr<Call> call, AttentionReply reply, AttentionWork work,
@@ -153,17 +155,10 @@ absl::Status AttentionJob::EraseSome(Session& session, const std::vector<float>&
   for (const int64_t token : tokens) {
     if (work_.vectors.rows > 0) {
       batch.AppendVectors(rests.emplace_back(WithoutRow(work_.vectors, token)).view());
-      continue;
-    }
-    std::vector<int32_t> ids = work_.ids;
-    std::vector<int32_t> types = reply_.encoding.type_ids;
-    if (work_.erasure == TokenErasure::kMask) {
-      ids[static_cast<size_t>(token)] = work_.mask_id;
     } else {
-      ids.erase(ids.begin() + token);
-      types.erase(types.begin() + token);
+      AppendErased(token, batch);
     }
-    batch.Append(ids, types);
+    batch.LimitAttention(work_.window);
   }
   const HeadAblation* ablation = work_.ablation.has_value() ? &*work_.ablation : nullptr;
   ATTUNE_ASSIGN_OR_RETURN(const ConstMatrixView hidden,
@@ -176,6 +171,18 @@ absl::Status AttentionJob::EraseSome(Session& session, const std::vector<float>&
         static_cast<float>(CosineDistance(whole, vector));
   }
   return absl::OkStatus();
+}
+
+void AttentionJob::AppendErased(int64_t token, Batch& batch) const {
+  std::vector<int32_t> ids = work_.ids;
+  std::vector<int32_t> types = reply_.encoding.type_ids;
+  if (work_.erasure == TokenErasure::kMask) {
+    ids[static_cast<size_t>(token)] = work_.mask_id;
+  } else {
+    ids.erase(ids.begin() + token);
+    types.erase(types.begin() + token);
+  }
+  batch.Append(ids, types);
 }
 
 void AttentionJob::Fail(int64_t /*index*/, absl::Status status) {

@@ -20,7 +20,8 @@ namespace attune {
 struct AttentionWork {
   std::vector<int32_t> ids;              // the text's, some of them masked
   ConstMatrixView vectors;               // with rows: in place of the ids; borrowed
-  bool changed = false;                  // by masks or ablation: what they move is told
+  AttentionWindow window;                // what tokens may attend to
+  bool changed = false;                  // by any of these or ablation: what that moves is told
   std::optional<HeadAblation> ablation;  // of every pass but the unchanged one
   bool want_embedding = false;
   TokenErasure erasure = TokenErasure::kNone;
@@ -56,6 +57,8 @@ class AttentionJob final : public Job {
   // Each of `tokens` in a text of its own, in one pass.
   absl::Status EraseSome(Session& session, const std::vector<float>& whole,
                          absl::Span<const int64_t> tokens);
+  // The text's tokens with one erased.
+  void AppendErased(int64_t token, Batch& batch) const;
   std::function<bool()> ShouldStop() const;
   Encoder::ForwardOptions PassOptions(const HeadAblation* ablation, LayerTap* tap) const;
 

@@ -8,23 +8,21 @@
 
 namespace attune {
 
-EncodeJob::EncodeJob(std::shared_ptr<Call> call, std::vector<Encoding> encodings,
-                     std::vector<ConstMatrixView> vectors, VectorPlan plan, int64_t hidden,
+EncodeJob::EncodeJob(std::shared_ptr<Call> call, EncodeTexts texts, VectorPlan plan, int64_t hidden,
                      Done done)
     : Job(std::move(call)),
-      encodings_(std::move(encodings)),
-      vectors_(std::move(vectors)),
+      texts_(std::move(texts)),
       plan_(std::move(plan)),
       done_(std::move(done)),
-      remaining_(encodings_.size()) {
+      remaining_(texts_.encodings.size()) {
   reply_.dimension = plan_.dimension(hidden);
-  reply_.vectors.resize(encodings_.size());
+  reply_.vectors.resize(texts_.encodings.size());
 }
 
 std::vector<WorkItem> EncodeJob::Items(const std::shared_ptr<EncodeJob>& job) {
   std::vector<WorkItem> items;
-  items.reserve(job->encodings_.size());
-  for (const Encoding& encoding : job->encodings_) {
+  items.reserve(job->texts_.encodings.size());
+  for (const Encoding& encoding : job->texts_.encodings) {
     items.push_back({job, static_cast<int64_t>(items.size()), encoding.size()});
   }
   return items;
@@ -36,20 +34,21 @@ TextRows EncodeJob::rows_wanted() const {
 
 void EncodeJob::AppendTo(int64_t index, Batch& batch) const {
   const auto text = static_cast<size_t>(index);
-  if (vectors_.empty()) {
-    batch.Append(encodings_[text].ids, encodings_[text].type_ids);
+  if (texts_.vectors.empty()) {
+    batch.Append(texts_.encodings[text].ids, texts_.encodings[text].type_ids);
   } else {
-    batch.AppendVectors(vectors_[text]);
+    batch.AppendVectors(texts_.vectors[text]);
   }
+  batch.LimitAttention(texts_.window);
 }
 
 void EncodeJob::Finish(int64_t index, ConstMatrixView hidden) {
-  const Encoding& encoding = encodings_[static_cast<size_t>(index)];
+  const Encoding& encoding = texts_.encodings[static_cast<size_t>(index)];
   TextVector& vector = reply_.vectors[static_cast<size_t>(index)];
   vector.tokens = encoding.size();
   vector.truncated = encoding.truncated;
   absl::Status status = MakeVector(hidden, vector.values);
-  if (!status.ok() && encodings_.size() > 1) {
+  if (!status.ok() && texts_.encodings.size() > 1) {
     status = absl::Status(status.code(), absl::StrCat("item ", index, ": ", status.message()));
   }
   ItemDone(std::move(status));

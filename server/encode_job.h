@@ -28,6 +28,15 @@ struct VectorPlan {
   }
 };
 
+// What an Encode request is to encode.
+struct EncodeTexts {
+  std::vector<Encoding> encodings;
+  // If not empty, what each text is made of instead of its encoding's ids: borrowed until the
+  // answer, [encoding.size(), hidden] each.
+  std::vector<ConstMatrixView> vectors;
+  AttentionWindow window;  // of every text
+};
+
 // The texts of one Encode request on their way through the workers; item i is text i. Answers when
 // the last text is done: with all vectors, or with the first error, since a unary call has no way
 // to say that some of it failed.
@@ -35,10 +44,8 @@ class EncodeJob final : public Job {
  public:
   using Done = std::function<void(absl::StatusOr<EncodeReply>)>;
 
-  // `vectors`, if not empty, are what each text is made of instead of its encoding's ids: borrowed
-  // until the answer, [encoding.size(), hidden] each.
-  EncodeJob(std::shared_ptr<Call> call, std::vector<Encoding> encodings,
-            std::vector<ConstMatrixView> vectors, VectorPlan plan, int64_t hidden, Done done);
+  EncodeJob(std::shared_ptr<Call> call, EncodeTexts texts, VectorPlan plan, int64_t hidden,
+            Done done);
 
   bool runs_alone() const override { return false; }
   TextRows rows_wanted() const override;
@@ -54,8 +61,7 @@ class EncodeJob final : public Job {
   // Counts one text as done and answers after the last.
   void ItemDone(absl::Status status);
 
-  const std::vector<Encoding> encodings_;
-  const std::vector<ConstMatrixView> vectors_;
+  const EncodeTexts texts_;
   const VectorPlan plan_;
   const Done done_;
   // Each vector is written by the one thread that finishes its text.

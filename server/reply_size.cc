@@ -53,7 +53,7 @@ int64_t AttentionReplyBytes(const AttentionInput& input, const AttentionReply& r
   const auto values = [](int64_t count) { return count * int64_t{sizeof(float)}; };
   int64_t table = kFramingBytes + input.echo_bytes;
   if (reply.has_tokens) table += TokenTableBytes(reply.encoding, tokenizer);
-  if (input.want_embedding) table += values(dimension * (input.changes_the_text() ? 2 : 1));
+  if (input.want_embedding) table += values(dimension * (input.changes_the_pass() ? 2 : 1));
   if (input.erasure != TokenErasure::kNone) table += values(reply.encoding.size());
   if (input.map.level == MapLevel::kWord) table += WordTableBytes(reply, tokenizer);
   int64_t total = 0;

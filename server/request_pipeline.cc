@@ -253,8 +253,8 @@ void RequestPipeline::EncodeAs(const TextFields& fields, EncodeInput input,
         CheckReplyBytes(EncodeReplyBytes(*encodings, plan, hidden), options_.max_message_bytes);
     if (!fits.ok()) return done(std::move(fits));
 
-    const auto job =
-        std::make_shared<EncodeJob>(call, *std::move(encodings), input.vectors, plan, hidden, done);
+    EncodeTexts texts{*std::move(encodings), input.vectors, input.window};
+    const auto job = std::make_shared<EncodeJob>(call, std::move(texts), plan, hidden, done);
     absl::Status queued = batcher_.Add(EncodeJob::Items(job));
     if (!queued.ok()) done(std::move(queued));
   };

@@ -39,6 +39,7 @@ struct EncodeInput {
   std::vector<absl::Span<const uint32_t>> token_ids;
   std::vector<ConstMatrixView> vectors;  // [seq, hidden] each
   TokenizePolicy policy;
+  AttentionWindow window;  // what tokens may attend to
 
   // Absent: the model's own pooling. kNone: token vectors.
   enum class PoolingChoice { kModel, kMode, kNone };
@@ -87,6 +88,7 @@ struct AttentionInput {
   std::vector<TextRange> spans;
   std::vector<AblatedHeads> ablate;
   std::vector<int64_t> mask_tokens;
+  AttentionWindow window;  // what tokens may attend to
   TokenErasure erasure = TokenErasure::kNone;
   std::optional<int64_t> max_bytes;
   bool want_embedding = false;
@@ -96,7 +98,10 @@ struct AttentionInput {
   std::optional<HeadAblation> ablation;
 
   bool has_text() const { return !token_ids.has_value() && !vectors.has_value(); }
-  bool changes_the_text() const { return !ablate.empty() || !mask_tokens.empty(); }
+  // Whether the model does something else than it does for Encode.
+  bool changes_the_pass() const {
+    return !ablate.empty() || !mask_tokens.empty() || !window.is_all();
+  }
 };
 
 struct EmbeddingMovement {
@@ -114,7 +119,7 @@ struct AttentionReply {
   MapResult result;
   std::string input_sha256;
   std::vector<float> embedding;               // empty unless wanted
-  std::optional<EmbeddingMovement> movement;  // under ablation and masks
+  std::optional<EmbeddingMovement> movement;  // where the pass was changed
   std::vector<float> erasure;                 // [seq], or empty
 };
 

@@ -21,6 +21,17 @@ void Batch::AppendVectors(ConstMatrixView text) {
   vectors.back() = text;
 }
 
+void Batch::LimitAttention(const AttentionWindow& window) {
+  if (window.is_all()) return;
+  windows.resize(static_cast<size_t>(texts()));
+  windows.back() = window;
+}
+
+AttentionWindow Batch::WindowOf(int64_t text) const {
+  const auto index = static_cast<size_t>(text);
+  return index < windows.size() ? windows[index] : AttentionWindow();
+}
+
 ConstMatrixView Batch::VectorsOf(int64_t text) const {
   const auto index = static_cast<size_t>(text);
   return index < vectors.size() ? vectors[index] : ConstMatrixView();
@@ -28,6 +39,7 @@ ConstMatrixView Batch::VectorsOf(int64_t text) const {
 
 void Batch::Clear() {
   vectors.clear();
+  windows.clear();
   token_ids.clear();
   type_ids.clear();
   row_begin.assign(1, 0);

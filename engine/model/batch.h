@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "engine/ops/attention.h"
 #include "engine/tensor/matrix.h"
 
 namespace attune {
@@ -18,6 +19,8 @@ struct Batch {
   // Of texts that came as vectors, [seq, hidden] each, borrowed until the pass is over; of others
   // no rows. Shorter than texts() when no later text has any.
   std::vector<ConstMatrixView> vectors;
+  // What tokens of each text attend to. Shorter than texts() when later texts have no limit.
+  std::vector<AttentionWindow> windows;
 
   int64_t texts() const { return static_cast<int64_t>(row_begin.size()) - 1; }
   int64_t tokens() const { return row_begin.back(); }
@@ -30,6 +33,9 @@ struct Batch {
   // Appends a text whose vectors [seq, hidden] take the place of word embeddings; its ids and types
   // are 0.
   void AppendVectors(ConstMatrixView text);
+  // Limits what tokens of the text that was appended last attend to, in every layer and head.
+  void LimitAttention(const AttentionWindow& window);
+  AttentionWindow WindowOf(int64_t text) const;
   // The vectors of `text`; no rows if it came as ids.
   ConstMatrixView VectorsOf(int64_t text) const;
   void Clear();

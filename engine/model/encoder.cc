@@ -350,7 +350,7 @@ absl::Status Encoder::ProjectRows(EncoderSeat& seat, const Layer& layer, int64_t
   return layer.qkv->Run(seat.context, input, workspace.qkv_.view().Rows(begin, end));
 }
 
-// attention = softmax(queries keys^T / sqrt(head_dim)) values, within each text
+// attention = softmax(queries keys^T / sqrt(head_dim)) values, within each text and its window
 absl::Status Encoder::Attend(Pass& pass, int64_t layer) const {
   if (pass.tap != nullptr) {
     AttendTapped(pass, layer);
@@ -402,17 +402,18 @@ void Encoder::AblateHeads(Pass& pass, int64_t layer) const {
   for (int64_t text = 0; text < pass.batch.texts(); ++text) {
     const int64_t begin = pass.batch.row_begin[static_cast<size_t>(text)];
     const int64_t end = begin + pass.batch.seq(text);
+    const AttentionWindow window = pass.batch.WindowOf(text);
     for (int64_t head = 0; head < config_.heads; ++head) {
       if (!IsAblated(pass.ablation, layer, head)) continue;
       const AblationMode mode = pass.ablation->mode(layer, head);
       const int64_t column = head * head_dim;
       const int64_t value_column = 2 * config_.hidden + column;
       AblateHead(
-          mode,
+          mode, window,
           pass.workspace.qkv_.view().Rows(begin, end).Cols(value_column, value_column + head_dim),
           pass.workspace.attention_.view().Rows(begin, end).Cols(column, column + head_dim));
       if (pass.tap == nullptr || !pass.tap->WantsWeights(layer, head)) continue;
-      pass.tap->OnWeights(text, layer, head, AblatedWeights(mode, end - begin).view());
+      pass.tap->OnWeights(text, layer, head, AblatedWeights(mode, window, end - begin).view());
     }
   }
 }
@@ -421,11 +422,12 @@ void Encoder::AttendHeads(EncoderSeat& seat, const Batch& batch, int64_t text, H
                           EncoderWorkspace& workspace, AttentionWeightsSink* sink) const {
   const int64_t begin = batch.row_begin[static_cast<size_t>(text)];
   const int64_t end = begin + batch.seq(text);
-  SelfAttention(
-      seat.context, workspace.qkv_.view().Rows(begin, end),
-      AttentionShape{
-          .heads = config_.heads, .window = {}, .range = heads, .products = attention_products_},
-      workspace.attention_.view().Rows(begin, end), sink);
+  SelfAttention(seat.context, workspace.qkv_.view().Rows(begin, end),
+                AttentionShape{.heads = config_.heads,
+                               .window = batch.WindowOf(text),
+                               .range = heads,
+                               .products = attention_products_},
+                workspace.attention_.view().Rows(begin, end), sink);
 }
 
 // The rows of the next layer's projection depend on nothing but these rows, which are still in the

@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/ops/attention.h"
 #include "engine/tensor/matrix.h"
 
 namespace attune {
 
 enum class AblationMode : uint8_t {
-  kNone,     // the head attends
-  kZero,     // its weights are 0 (Michel et al. 2019, section 2.3)
-  kUniform,  // its weights are 1 / seq (Kovaleva et al. 2019, section 4.4)
+  kNone,  // the head attends
+  kZero,  // its weights are 0 (Michel et al. 2019, section 2.3)
+  // Its weights are 1 / seq (Kovaleva et al. 2019, section 4.4), or in a window 1 / the keys in it.
+  kUniform,
 };
 
 // What each head of each layer does. Thread-compatible; immutable once it is handed out.
@@ -36,10 +38,11 @@ class HeadAblation {
 
 // What an ablated head gives for one text: dst[seq, head_dim] = AblatedWeights * values[seq,
 // head_dim]. REQUIRES: mode is not kNone; the shapes agree.
-void AblateHead(AblationMode mode, ConstMatrixView values, MatrixView dst);
+void AblateHead(AblationMode mode, const AttentionWindow& window, ConstMatrixView values,
+                MatrixView dst);
 
 // The weights [seq, seq] of an ablated head.
-Matrix AblatedWeights(AblationMode mode, int64_t seq);
+Matrix AblatedWeights(AblationMode mode, const AttentionWindow& window, int64_t seq);
 
 }  // namespace attune
 

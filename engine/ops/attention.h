@@ -28,6 +28,13 @@ struct AttentionWindow {
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
   int64_t before = kUnlimited;
   int64_t after = kUnlimited;
+
+  bool is_all() const { return before == kUnlimited && after == kUnlimited; }
+  // The keys [begin, end) that a query of `seq` tokens attends to.
+  int64_t begin(int64_t query) const { return query > before ? query - before : 0; }
+  int64_t end(int64_t query, int64_t seq) const {
+    return seq - 1 - query > after ? query + after + 1 : seq;
+  }
 };
 
 // Heads [begin, end), by default all.

@@ -275,6 +275,9 @@ absl::StatusOr<AttentionInput> DecodeAttentionQuery(const v1::AttentionQuery& qu
   for (const v1::ByteRange& span : query.spans()) input.spans.push_back({span.begin(), span.end()});
   ATTUNE_ASSIGN_OR_RETURN(input.ablate, DecodeAblation(query));
   input.mask_tokens.assign(query.mask_tokens().begin(), query.mask_tokens().end());
+  if (query.has_mask()) {
+    ATTUNE_ASSIGN_OR_RETURN(input.window, DecodeMask("query.mask", query.mask()));
+  }
   ATTUNE_ASSIGN_OR_RETURN(input.erasure, DecodeErasure(query.erasure()));
   if (query.has_max_bytes()) {
     constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();

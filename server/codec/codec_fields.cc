@@ -27,6 +27,20 @@ absl::StatusOr<TruncationPolicy> DecodeTruncation(absl::string_view field, v1::T
   }
 }
 
+absl::StatusOr<AttentionWindow> DecodeMask(absl::string_view field,
+                                           const v1::AttentionMask& message) {
+  switch (message.kind_case()) {
+    case v1::AttentionMask::kCausal:
+      return AttentionWindow{.after = 0};
+    case v1::AttentionMask::kWindow:
+      return AttentionWindow{message.window().left(), message.window().right()};
+    case v1::AttentionMask::KIND_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is of no kind; it must be one of causal and window"));
+}
+
 absl::StatusOr<ConstMatrixView> DecodeMatrixView(absl::string_view field,
                                                  const v1::Matrix& message) {
   // In 64 bits, since rows * cols can be 2^64 - 2^33.

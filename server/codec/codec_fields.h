@@ -22,6 +22,10 @@ absl::Status UnknownEnum(absl::string_view field, int value);
 
 absl::StatusOr<TruncationPolicy> DecodeTruncation(absl::string_view field, v1::Truncation value);
 
+// What tokens may attend to. kInvalidArgument if the mask has no kind.
+absl::StatusOr<AttentionWindow> DecodeMask(absl::string_view field,
+                                           const v1::AttentionMask& message);
+
 // The numbers of `message`, borrowed. kInvalidArgument if they are not rows * cols.
 absl::StatusOr<ConstMatrixView> DecodeMatrixView(absl::string_view field,
                                                  const v1::Matrix& message);

@@ -61,6 +61,9 @@ absl::Status DecodeEncodeOptions(const v1::EncodeOptions& options, EncodeInput& 
                           DecodeTruncation("options.truncation", options.truncation()));
   if (options.has_max_tokens()) input.policy.max_tokens = options.max_tokens();
   input.policy.specials_as_text = options.specials_as_text();
+  if (options.has_mask()) {
+    ATTUNE_ASSIGN_OR_RETURN(input.window, DecodeMask("options.mask", options.mask()));
+  }
   if (options.has_normalize()) input.normalize = options.normalize();
   if (options.has_expected_dimension()) input.expected_dimension = options.expected_dimension();
   return absl::OkStatus();

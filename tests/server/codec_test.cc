@@ -127,6 +127,27 @@ TEST(AttentionCodecTest, TakesOneOfFourInputs) {
                        HasSubstr("query.vectors has 1 rows and 2 cols, but 0 values")));
 }
 
+TEST(EncodeCodecTest, MasksAreWindows) {
+  const auto window_of = [](const std::string& mask) {
+    return DecodeEncodeRequest(
+        Parse<v1::EncodeRequest>("texts { values: 'a' } options { " + mask + " }"));
+  };
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const EncodeInput none, window_of(""));
+  EXPECT_TRUE(none.window.is_all());
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const EncodeInput causal, window_of("mask { causal {} }"));
+  EXPECT_EQ(causal.window.before, AttentionWindow::kUnlimited);
+  EXPECT_EQ(causal.window.after, 0);
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const EncodeInput window,
+                              window_of("mask { window { right: 4294967295 } }"));
+  EXPECT_EQ(window.window.before, 0);
+  EXPECT_EQ(window.window.after, 4294967295);
+  EXPECT_THAT(window_of("mask {}"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("options.mask is of no kind; it must be one of")));
+  EXPECT_THAT(DecodeAttentionQuery(Parse<v1::AttentionQuery>("text: 'a' mask {}")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("query.mask is of no kind")));
+}
+
 TEST(AttentionCodecTest, RefusesUnknownEnumNumbers) {
   for (const std::string field :
        {"matrix", "head_reduction", "layer_reduction", "level", "specials", "specials_axes",

@@ -148,7 +148,8 @@ std::vector<double> ReferencePool(PoolingMode mode, const DoubleMatrix& tokens) 
 
 ReferenceEncoding ReferenceEncode(const ModelConfig& config, const ModelWeights& weights,
                                   absl::Span<const int32_t> token_ids,
-                                  absl::Span<const int32_t> type_ids) {
+                                  absl::Span<const int32_t> type_ids,
+                                  const AttentionWindow& window) {
   const auto norm = [&](const DoubleMatrix& src, const LayerNormWeights& layer) {
     return ReferenceLayerNorm(src, layer.gamma.span(), layer.beta.span(),
                               config.layer_norm_epsilon);
@@ -172,7 +173,8 @@ ReferenceEncoding ReferenceEncode(const ModelConfig& config, const ModelWeights&
   result.hidden.push_back(norm(embedded, weights.embedding_norm));
   for (const LayerWeights& layer : weights.layers) {
     DoubleMatrix hidden = result.hidden.back();
-    ReferenceAttention attention = ReferenceSelfAttention(linear(hidden, layer.qkv), config.heads);
+    ReferenceAttention attention =
+        ReferenceSelfAttention(linear(hidden, layer.qkv), config.heads, window);
     hidden = norm(Add(hidden, linear(attention.dst, layer.attention_output)), layer.attention_norm);
     DoubleMatrix ffn = linear(hidden, layer.ffn_input);
     for (double& value : ffn.values) value = ReferenceActivation(config.activation, value);

@@ -42,7 +42,8 @@ struct ReferenceEncoding {
 // One text. Ids must be valid.
 ReferenceEncoding ReferenceEncode(const ModelConfig& config, const ModelWeights& weights,
                                   absl::Span<const int32_t> token_ids,
-                                  absl::Span<const int32_t> type_ids);
+                                  absl::Span<const int32_t> type_ids,
+                                  const AttentionWindow& window = {});
 
 }  // namespace attune::testing
 

@@ -48,17 +48,32 @@ TEST(BatchTest, TextsOfVectorsStandBesideTextsOfIds) {
   EXPECT_EQ(batch.VectorsOf(2).rows, 0);
 }
 
+TEST(BatchTest, ALimitIsOfTheTextAppendedLast) {
+  Batch batch;
+  batch.Append({7}, {});
+  batch.LimitAttention({});
+  batch.Append({8, 9}, {});
+  batch.LimitAttention({.before = 1, .after = 0});
+  batch.Append({5}, {});
+  EXPECT_TRUE(batch.WindowOf(0).is_all());
+  EXPECT_EQ(batch.WindowOf(1).before, 1);
+  EXPECT_EQ(batch.WindowOf(1).after, 0);
+  EXPECT_TRUE(batch.WindowOf(2).is_all());
+}
+
 TEST(BatchTest, ClearingMakesItLikeNew) {
   Batch batch;
   const std::vector<float> values = {1, 2};
   batch.AppendVectors({values.data(), 1, 2});
   batch.Append({2, 3}, {});
+  batch.LimitAttention({.before = 1, .after = 0});
   batch.Clear();
   EXPECT_EQ(batch.texts(), 0);
   EXPECT_EQ(batch.tokens(), 0);
   EXPECT_THAT(batch.token_ids, IsEmpty());
   EXPECT_THAT(batch.type_ids, IsEmpty());
   EXPECT_THAT(batch.vectors, IsEmpty());
+  EXPECT_THAT(batch.windows, IsEmpty());
 }
 
 TEST(BatchDeathTest, RefusesTypesOfAnotherLengthThanTheIds) {

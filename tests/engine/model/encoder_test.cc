@@ -220,9 +220,9 @@ void ExpectMatchesReference(const ModelConfig& config, double tolerance, const R
   for (int64_t text = 0; text < batch.texts(); ++text) {
     const auto first = static_cast<size_t>(batch.row_begin[static_cast<size_t>(text)]);
     const auto seq = static_cast<size_t>(batch.seq(text));
-    const ReferenceEncoding expected =
-        ReferenceEncode(config, plain, absl::MakeConstSpan(batch.token_ids).subspan(first, seq),
-                        absl::MakeConstSpan(batch.type_ids).subspan(first, seq));
+    const ReferenceEncoding expected = ReferenceEncode(
+        config, plain, absl::MakeConstSpan(batch.token_ids).subspan(first, seq),
+        absl::MakeConstSpan(batch.type_ids).subspan(first, seq), batch.WindowOf(text));
     for (size_t layer = 0; layer < recorder.hidden.size(); ++layer) {
       EXPECT_THAT(RowsOfText(recorder.hidden[layer].view(), batch, text),
                   AllNear(expected.hidden[layer], tolerance))
@@ -286,6 +286,67 @@ TEST_P(MiniLmEncoderTest, ATextsBitsDependOnThatTextAlone) {
       }
     }
     std::shuffle(order.begin(), order.end(), random);
+  }
+}
+
+// Causal, a narrow window, all and only itself, side by side in one batch.
+TEST_P(EncoderTest, EachTextAttendsToItsOwnWindow) {
+  Batch batch;
+  const auto append = [&](int64_t seq, const AttentionWindow& window) {
+    Append(RandomText(seq, config_.vocab, static_cast<uint32_t>(seq)), 0, batch);
+    batch.LimitAttention(window);
+  };
+  append(33, {.after = 0});
+  append(50, {.before = 2, .after = 5});
+  append(19, {});
+  append(7, {.before = 0, .after = 0});
+  Recorder recorder;
+  const Matrix tapped = Forward(batch, &recorder);
+  ExpectMatchesReference(config_, Tolerance(config_, GetParam()), recorder, batch);
+  EXPECT_THAT(Forward(batch).view(), SameBits(tapped.view()));
+  for (int64_t text = 0; text < batch.texts(); ++text) {
+    Batch alone;
+    const auto first = static_cast<size_t>(batch.row_begin[static_cast<size_t>(text)]);
+    alone.Append(
+        absl::MakeConstSpan(batch.token_ids).subspan(first, static_cast<size_t>(batch.seq(text))),
+        {});
+    alone.LimitAttention(batch.WindowOf(text));
+    EXPECT_THAT(Forward(alone).view(), SameBits(RowsOfText(tapped.view(), batch, text)))
+        << "text " << text;
+  }
+}
+
+TEST_P(EncoderTest, AUniformHeadIsUniformOverItsWindow) {
+  constexpr int64_t kSeq = 9;
+  constexpr AttentionWindow kWindow = {.before = 3, .after = 1};
+  Batch batch = MakeBatch({RandomText(kSeq, config_.vocab, 1)});
+  batch.LimitAttention(kWindow);
+  HeadAblation ablation(config_.layers, config_.heads);
+  ablation.Set(0, 2, AblationMode::kUniform);
+  AttentionRecorder blocks;
+  ASSERT_THAT(ForwardStatus(batch, {.tap = &blocks, .ablation = &ablation}), IsOk());
+  Recorder recorder;
+  ASSERT_THAT(ForwardStatus(batch, {.tap = &recorder, .ablation = &ablation}), IsOk());
+  const auto of_head = std::find_if(
+      recorder.weights.begin(), recorder.weights.end(),
+      [](const Recorder::Weights& weights) { return weights.layer == 0 && weights.head == 2; });
+  ASSERT_NE(of_head, recorder.weights.end());
+  for (int64_t i = 0; i < kSeq; ++i) {
+    const int64_t begin = std::max<int64_t>(0, i - 3);
+    const int64_t end = std::min<int64_t>(kSeq, i + 2);
+    for (int64_t j = 0; j < kSeq; ++j) {
+      const bool seen = j >= begin && j < end;
+      EXPECT_FLOAT_EQ(of_head->matrix.view().at(i, j),
+                      seen ? 1 / static_cast<float>(end - begin) : 0.0f);
+    }
+    for (int64_t d = 2 * config_.head_dim(); d < 3 * config_.head_dim(); ++d) {
+      double sum = 0;
+      for (int64_t j = begin; j < end; ++j) {
+        sum += double{blocks.steps[0].qkv.view().at(j, 2 * config_.hidden + d)};
+      }
+      EXPECT_NEAR(blocks.steps[0].mixed.view().at(i, d), sum / static_cast<double>(end - begin),
+                  1e-6);
+    }
   }
 }
 

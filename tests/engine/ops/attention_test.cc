@@ -258,9 +258,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values(WindowCase{1, {0, 0}}, WindowCase{40, {0, 0}},
                                          WindowCase{7, {2, 1}}, WindowCase{33, {5, 5}},
                                          WindowCase{33, {kUnlimited, 0}},
-                                         WindowCase{50, {0, kUnlimited}}, WindowCase{129, {16, 15}},
-                                         WindowCase{200, {64, 64}}, WindowCase{200, {17, 90}},
-                                         WindowCase{130, {129, 128}}),
+                                         WindowCase{50, {0, kUnlimited}},
+                                         WindowCase{201, {kUnlimited, 0}},
+                                         WindowCase{129, {16, 15}}, WindowCase{200, {64, 64}},
+                                         WindowCase{200, {17, 90}}, WindowCase{130, {129, 128}}),
                        kAllProducts),
     NameOfCase<WindowCase>);
 
