@@ -24,9 +24,8 @@ constexpr double kMiB = 1 << 20;
 absl::Status TooLarge(size_t bytes, bool at_least) {
   return absl::InvalidArgumentError(absl::StrFormat(
       "the page would have %s%.1f MiB, and is at most %.0f MiB: browsers take long to open more. "
-      "Choose layers (--layer -1) or heads (--head 0), numbers of one byte (--encoding u8), or "
-      "leave "
-      "out what is there for BertViz (--no-bertviz); `attune attention --json` has no limit",
+      "Choose layers (--layer -1) or heads (--head 0), numbers of one byte (--encoding u8), or no "
+      "data for BertViz (--no-bertviz); `attune attention --json` has no limit",
       at_least ? "more than " : "", static_cast<double>(bytes) / kMiB,
       static_cast<double>(kMaxHtmlPageBytes) / kMiB));
 }

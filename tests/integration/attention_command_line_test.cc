@@ -1,4 +1,6 @@
 // `attune attention`, `heads` and `export-html` against a real server.
+#include <google/protobuf/util/json_util.h>
+
 #include <fstream>
 #include <string>
 #include <utility>
@@ -183,18 +185,34 @@ TEST_F(AttentionCommandLineTest, HeadsNameTheLineThatIsTooLong) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("standard input:2: "), HasSubstr("more than 64 tokens")));
 }
 
-TEST_F(AttentionCommandLineTest, ThePageHoldsTheServersReply) {
-  const ProgramResult result = Attune({"export-html", kText, "--encoding", "f32"});
+// The JSON in the script element of that id.
+std::string Embedded(const std::string& page, const std::string& id) {
+  const std::string begin = "id=\"" + id + "\">";
+  const size_t at = page.find(begin) + begin.size();
+  return page.substr(at, page.find("</script>", at) - at);
+}
+
+TEST_F(AttentionCommandLineTest, ThePageHoldsTheServersReplyAndHowToAskForItAgain) {
+  const ProgramResult result = Attune({"export-html", kText, "--encoding", "f32", "--layer", "1:"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const std::string begin = "<script type=\"application/json\" id=\"bertviz\">";
-  const size_t at = result.out.find(begin) + begin.size();
-  const absl::StatusOr<Json> bertviz =
-      ParseJson(result.out.substr(at, result.out.find("</script>", at) - at));
+  const std::vector<float> expected = Map("layers: [1, 2]").Data();
+
+  const absl::StatusOr<Json> bertviz = ParseJson(Embedded(result.out, "bertviz"));
   ASSERT_TRUE(bertviz.ok());
-  const std::vector<float> expected = Map("").Data();
   const std::vector<float> values = Numbers((*bertviz)["attention"][0]["attn"]);
   ASSERT_EQ(values.size(), expected.size());
   for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 1e-4);
+
+  const absl::StatusOr<Json> exchange = ParseJson(Embedded(result.out, "attune"));
+  ASSERT_TRUE(exchange.ok());
+  v1::AttentionMapRequest request;
+  ASSERT_TRUE(
+      google::protobuf::util::JsonStringToMessage((*exchange)["request"].dump(), &request).ok());
+  EXPECT_THAT(MapAttention(server_, request.query()).Data(), ElementsAreArray(expected));
+  v1::AttentionMapResponse response;
+  ASSERT_TRUE(
+      google::protobuf::util::JsonStringToMessage((*exchange)["response"].dump(), &response).ok());
+  EXPECT_THAT(ValuesOf<float>(response.data()), ElementsAreArray(expected));
 }
 
 }  // namespace
