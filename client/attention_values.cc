@@ -18,6 +18,7 @@ static_assert(std::endian::native == std::endian::little, "the wire is little-en
 constexpr uint64_t kScaleBytes = sizeof(float);
 constexpr uint64_t kMassBytes = sizeof(float);
 constexpr uint64_t kIndexBytes = sizeof(uint16_t);
+constexpr uint64_t kMostCells = uint64_t{1} << 28;          // a GiB of floats
 constexpr uint64_t kMostSparseColumns = uint64_t{1} << 16;  // an index has two bytes
 
 // Some whole rows of a map. The arrays are borrowed.
@@ -141,8 +142,14 @@ absl::Status CheckRows(const Rows& rows) {
   return fits ? absl::OkStatus() : NotItsShape(rows.data);
 }
 
-// REQUIRES: checked.
-std::vector<float> Decode(const Rows& rows) {
+// REQUIRES: checked. kOutOfRange if a few sparse cells stand for more than kMostCells.
+absl::StatusOr<std::vector<float>> Decode(const Rows& rows) {
+  // A dense map has no more cells than it has bytes.
+  if (rows.columns > 0 && rows.rows > kMostCells / rows.columns) {
+    return absl::OutOfRangeError(absl::StrCat("a map of ", rows.rows, " rows of ", rows.columns,
+                                              " is too large to write out every cell; at most ",
+                                              kMostCells, " are"));
+  }
   const float absent = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> values(rows.rows * rows.columns, rows.sparse != nullptr ? absent : 0.0f);
   uint64_t cell = 0;

@@ -90,6 +90,13 @@ TEST(AttentionValuesTest, RefusesDataThatIsNotWhatTheShapeSays) {
   }
 }
 
+TEST(AttentionValuesTest, DoesNotWriteOutMoreCellsThanFitMemory) {
+  v1::AttentionMapResponse map = MapOf({1, 1, 4097, 65536}, "");
+  map.mutable_sparse()->set_row_lengths(Zeros(2 * 4097));
+  EXPECT_THAT(AttentionValues(map), StatusIs(absl::StatusCode::kOutOfRange,
+                                             HasSubstr("4097 rows of 65536 is too large")));
+}
+
 TEST(AttentionValuesTest, RefusesAnEncodingThatItDoesNotKnow) {
   const auto unknown = static_cast<v1::AttentionEncoding>(9);
   EXPECT_THAT(AttentionValues(MapOf({1, 1, 1, 1}, "x", unknown)),
