@@ -76,7 +76,7 @@ export class AttentionView {
       this.buildGrid(first.reply);
       this.showLayer();
       this.report('');
-      await this.fillGrid(first);
+      await this.fillGrid();
       byId('status').textContent = `Attention of ${this.units.length} tokens shown`;
     } catch (error) {
       if (error.name === 'AbortError') return;
@@ -113,7 +113,7 @@ export class AttentionView {
     this.selectHead();
   }
 
-  async fillGrid(first) {
+  async fillGrid() {
     const number = ++this.fills;  // choices may come faster than replies; the last one is drawn
     const isLast = () => number === this.fills;
     if (state.statistic && !this.merged) {
@@ -128,7 +128,7 @@ export class AttentionView {
       if (isLast()) this.drawThumbnails(map);
       return;
     }
-    const bytes = first.values.length * 4 * this.model.layers;
+    const bytes = 4 * this.units.length ** 2 * this.grid.heads.length * this.model.layers;
     const groups = bytes <= ALL_LAYERS_BYTES ? [[]] : this.grid.layers.map((l) => [l]);
     for (const layers of groups) {
       const map = this.layers.get(layers[0]) ?? await this.fetchMap({ layers, ...this.encoding });
@@ -246,6 +246,11 @@ export class AttentionView {
 
   // ---- Showing what is there ----
 
+  // Not while the layer's map is on its way; it is shown when it comes.
+  isThere() {
+    return this.layers.has(state.layer);
+  }
+
   headValues(head) {
     const map = this.layers.get(state.layer);
     const size = map.queries * map.keys;
@@ -254,7 +259,7 @@ export class AttentionView {
   }
 
   showLayer() {
-    if (!this.layers.has(state.layer)) return;
+    if (!this.isThere()) return;
     if (state.token >= this.units.length) state.token = -1;
     const heads = this.merged ? [0] : state.heads;
     this.headView.show(this.units, heads.map((head) => ({ head, values: this.headValues(head) })),
@@ -265,7 +270,7 @@ export class AttentionView {
   }
 
   showHeatMap(keepView = true) {
-    if (!this.layers.has(state.layer)) return;
+    if (!this.isThere()) return;
     this.heatMap.show(this.units, this.units, this.headValues(state.head), {
       scale: state.scale, perRow: state.rows === 'row', keepView });
     byId('map-name').textContent =
@@ -304,6 +309,7 @@ export class AttentionView {
 
   showFocus(token, right) {
     this.headView.setFocus(token, right);
+    if (!this.isThere()) return;
     const values = this.headValues(state.head);
     showToken(byId('inspect'), this.units, values, token, (i) => this.pin(i, false));
     this.showUnpin();
@@ -318,6 +324,7 @@ export class AttentionView {
   }
 
   describeCell(row, column) {
+    if (!this.isThere()) return;
     this.place(row, column, this.headValues(state.head)[row * this.units.length + column]);
   }
 
@@ -349,7 +356,7 @@ export class AttentionView {
     byId('statistic').addEventListener('change', () => {
       state.statistic = byId('statistic').value;
       writeLink();
-      this.fillGrid(this.layers.get(state.layer)).catch((error) => this.fail(error));
+      this.fillGrid().catch((error) => this.fail(error));
     });
     byId('text-form').addEventListener('submit', (event) => {
       event.preventDefault();
@@ -388,7 +395,7 @@ export class AttentionView {
     if (this.layers.size === 0) return;
     this.showLayer();
     this.selectHead();
-    this.fillGrid(this.layers.get(state.layer)).catch((error) => this.fail(error));
+    this.fillGrid().catch((error) => this.fail(error));
   }
 
   // ---- Export ----
@@ -406,7 +413,7 @@ export class AttentionView {
   }
 
   bindExports() {
-    const on = (id, action) => byId(id).addEventListener('click', action);
+    const on = (id, action) => byId(id).addEventListener('click', () => this.isThere() && action());
     const svg = 'image/svg+xml';
     on('copy-link', async () => {
       try {

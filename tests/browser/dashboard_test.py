@@ -93,6 +93,24 @@ class DashboardTest(PageTest):
         self.assertFalse(self.value("document.getElementById('grid').classList.contains('numbers')"))
         self.assertEqual(self.text("#grid tbody").replace("\n", ""), "543210")
 
+    def test_what_is_done_while_a_layer_is_on_its_way_is_no_error(self):
+        self.browser.run("""
+            const fetchNow = window.fetch;
+            window.fetch = async (...request) => {
+              await new Promise((done) => setTimeout(done, 2000));
+              return fetchNow(...request);
+            };""")
+        self.choose("#layer", "4")
+        self.focus("#heat-map")
+        self.browser.keys("Down", "Right")
+        self.browser.click("#save-csv")
+        self.focus("#head-view")
+        self.browser.keys("Home", "Down", "Enter")
+        self.assertEqual(self.text("#map-name"), "layer 0, head 0")
+        self.wait("document.getElementById('map-name').textContent === 'layer 4, head 0'")
+        self.assertIn("Pinned: ", self.text("#unpin"))
+        self.assertEqual(self.value("document.querySelectorAll('#inspect caption').length"), 2)
+
     def test_a_head_that_is_switched_off_moves_the_embedding(self):
         self.browser.click("#ablate")
         self.wait("document.getElementById('notice').textContent.includes('the embedding moved')")
