@@ -19,8 +19,8 @@ constexpr const char* kExamples =
     "Without --layer, a picture is of the last layer; without --head, of the mean of its heads.\n"
     "JSON and NumPy have all. A map comes as a stream, layer by layer, and may be of any size.\n"
     "What needs every layer at once comes as one reply, at most 4 MiB unless --max-bytes allows\n"
-    "more: --layer-reduction, --erasure, and how far the embedding moves under --ablate and\n"
-    "--mask-tokens.\n\n"
+    "more: --layer-reduction, --erasure, and how far the embedding moves under --ablate,\n"
+    "--mask-tokens, --causal and --window.\n\n"
     "Examples:\n"
     "  attune attention \"the cat sat because it was tired\"\n"
     "  attune attention \"the cat sat because it was tired\" --layer 2 --head 5\n"
@@ -84,10 +84,8 @@ AttentionCommand::AttentionCommand(CLI::App& parent)
       ->type_name("FILE")
       ->group(kOutputGroup);
   app()
-      .add_flag(
-          "--stream", stream_,
-          "Stream in any case: maps under --ablate and --mask-tokens of any size, without the "
-          "embedding's movement")
+      .add_flag("--stream", stream_,
+                "Stream in any case: what-if maps of any size, without the embedding's movement")
       ->group(kOutputGroup);
   app().parse_complete_callback([this] { CheckUsage(); });
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/enum_names.h"
 #include "client/cli/index_text.h"
+#include "client/cli/text_input.h"
 
 namespace attune::cli {
 namespace {
@@ -69,7 +70,11 @@ CLI::Option* AttentionFlags::AddSwitch(CLI::App& app, const std::string& name,
 
 void AttentionFlags::AddTextTo(CLI::App& app) {
   app.add_option("text", texts_, "The text; with --pair two texts")->required();
-  app.add_flag("--pair", pair_, "Take two texts, which the model reads together")
+  CLI::Option* pair =
+      app.add_flag("--pair", pair_, "Take two texts, which the model reads together")
+          ->group(kTextGroup);
+  app.add_flag("--token-ids", token_ids_, "TEXT is token ids, taken as they are: \"101 7592 102\"")
+      ->excludes(pair)
       ->group(kTextGroup);
   truncation_.AddTo(app, kTextGroup);
   AddSwitch(app, "--specials-as-text", "\"[SEP]\" and the like in the text are plain text",
@@ -242,6 +247,27 @@ void AttentionFlags::AddChangesTo(CLI::App& app) {
       ->type_name("LIST")
       ->take_all()
       ->group(kWhatIfGroup);
+  AddMaskTo(app);
+}
+
+void AttentionFlags::AddMaskTo(CLI::App& app) {
+  CLI::Option* causal =
+      app.add_flag_callback(
+             "--causal", [this] { query_.mutable_mask()->mutable_causal(); },
+             "Tokens look only at themselves and those before, as in a language model")
+          ->group(kWhatIfGroup);
+  const auto window = [this](absl::string_view text) {
+    const auto sides = ParseWindow(text);
+    if (!sides.ok()) return sides.status();
+    v1::AttentionMask::Window& mask = *query_.mutable_mask()->mutable_window();
+    mask.set_left(sides->first);
+    mask.set_right(sides->second);
+    return absl::OkStatus();
+  };
+  Add(app, "--window", "Tokens look only at so many before and after them", window)
+      ->type_name("LEFT:RIGHT")
+      ->excludes(causal)
+      ->group(kWhatIfGroup);
 }
 
 void AttentionFlags::AddErasureTo(CLI::App& app) {
@@ -266,7 +292,12 @@ void AttentionFlags::AddAnswersTo(CLI::App& app) {
 
 void AttentionFlags::RequireTexts() const {
   const size_t wanted = pair_ ? 2 : 1;
-  if (texts_.size() == wanted) return;
+  if (texts_.size() == wanted) {
+    if (!token_ids_) return;
+    const absl::StatusOr<TokenIdList> ids = ParseTokenIds(texts_[0]);
+    if (!ids.ok()) throw CLI::ValidationError("--token-ids", std::string(ids.status().message()));
+    return;
+  }
   throw CLI::ValidationError(
       pair_ ? absl::StrCat("--pair takes two texts; ", texts_.size(), " given")
             : absl::StrCat(texts_.size(), " texts given; --pair lets the model read two together"));
@@ -277,6 +308,9 @@ v1::AttentionQuery AttentionFlags::Query() const {
   if (pair_) {
     query.mutable_text_pair()->set_first(texts_[0]);
     query.mutable_text_pair()->set_second(texts_[1]);
+  } else if (token_ids_) {
+    const TokenIdList ids = *ParseTokenIds(texts_[0]);  // RequireTexts has read them as well
+    query.mutable_token_ids()->mutable_values()->Add(ids.begin(), ids.end());
   } else {
     query.set_text(texts_[0]);
   }

@@ -22,24 +22,24 @@ class AttentionFlags {
   AttentionFlags(const AttentionFlags&) = delete;
   AttentionFlags& operator=(const AttentionFlags&) = delete;
 
-  void AddTextTo(CLI::App& app);       // TEXT, --pair, --truncate ...
+  void AddTextTo(CLI::App& app);       // TEXT, --pair, --token-ids, --truncate ...
   void AddSelectionTo(CLI::App& app);  // --layer, --head
   void AddMatrixTo(CLI::App& app);     // --matrix, --level, --specials ...
   void AddPartTo(CLI::App& app);       // --head-reduction, --block, --queries ...
   void AddSparsityTo(CLI::App& app);   // --top-k, --mass, --pool ...
   void AddEncodingTo(CLI::App& app, v1::AttentionEncoding usual);
   void AddMaxBytesTo(CLI::App& app);
-  void AddChangesTo(CLI::App& app);  // --ablate, --mask-tokens
+  void AddChangesTo(CLI::App& app);  // --ablate, --mask-tokens, --causal, --window
   void AddErasureTo(CLI::App& app);
   void AddAnswersTo(CLI::App& app);  // --statistics, --mixing-ratio, --want-embedding
 
   // For the command's parse_complete_callback: throws a CLI::ValidationError unless there is one
-  // text, or with --pair two.
+  // text, or with --pair two, and with --token-ids nothing but ids.
   void RequireTexts() const;
 
   const std::vector<std::string>& texts() const { return texts_; }
   const TruncationFlags& truncation() const { return truncation_; }
-  // What the flags say, the text included. Call it after parsing.
+  // What the flags say, the text included. REQUIRES: RequireTexts has not thrown.
   v1::AttentionQuery Query() const;
 
  private:
@@ -55,11 +55,13 @@ class AttentionFlags {
                         std::function<void(uint32_t value)> set);
   CLI::Option* AddSwitch(CLI::App& app, const std::string& name, const std::string& description,
                          void (v1::AttentionQuery::*set)(bool));
+  void AddMaskTo(CLI::App& app);
   void AddRange(CLI::App& app, const std::string& name, const std::string& description,
                 v1::TokenRange* (v1::AttentionQuery::*field)());
 
   std::vector<std::string> texts_;
   bool pair_ = false;
+  bool token_ids_ = false;
   TruncationFlags truncation_;
   v1::AttentionQuery query_;
 };

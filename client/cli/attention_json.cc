@@ -30,6 +30,7 @@ Json NumbersToJson(const Numbers& numbers) {
 Json HeaderToJson(const v1::AttentionQuery& query, const v1::AttentionMapResponse& map) {
   const bool pair = query.has_text_pair();
   Json json = {{"text", pair ? query.text_pair().first() : query.text()}};
+  if (query.has_token_ids()) json = {{"token_ids", NumbersToJson(query.token_ids().values())}};
   if (pair) json["second_text"] = query.text_pair().second();
   json["truncated"] = map.truncated();
   json["original_tokens"] = map.original_tokens();

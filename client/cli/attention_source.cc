@@ -65,7 +65,7 @@ class WholeSource : public AttentionSource {
 bool NeedsOneReply(const v1::AttentionQuery& query) {
   return query.layer_reduction() != v1::ATTENTION_REDUCTION_UNSPECIFIED ||
          query.erasure() != v1::TOKEN_ERASURE_UNSPECIFIED || query.ablate_size() > 0 ||
-         query.mask_tokens_size() > 0 || query.has_max_bytes();
+         query.mask_tokens_size() > 0 || query.has_mask() || query.has_max_bytes();
 }
 
 absl::StatusOr<std::unique_ptr<AttentionSource>> OpenAttention(const Client& client,

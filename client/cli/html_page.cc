@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/attention_values.h"
 #include "client/cli/bertviz_json.h"
@@ -76,6 +77,8 @@ std::string Facts(const v1::AttentionQuery& query, const v1::AttentionMapRespons
                             " (", EnumName(ablation.mode()), ")"),
                facts);
   }
+  AppendFact("masked tokens", absl::StrJoin(query.mask_tokens(), ", "), facts);
+  AppendFact("mask", query.mask().ShortDebugString(), facts);
   AppendFact("text", map.truncated() ? absl::StrCat("cut to ", map.tokens_size(), " tokens") : "",
              facts);
   AppendFact("numbers in the page", EnumName(map.encoding()), facts);
@@ -93,6 +96,10 @@ std::string TextParagraph(const std::string& text) {
 }
 
 std::string Texts(const v1::AttentionQuery& query) {
+  if (query.has_token_ids()) {
+    return TextParagraph(
+        absl::StrCat("token ids ", absl::StrJoin(query.token_ids().values(), " ")));
+  }
   if (!query.has_text_pair()) return TextParagraph(query.text());
   return absl::StrCat(TextParagraph(query.text_pair().first()),
                       TextParagraph(query.text_pair().second()));

@@ -58,6 +58,15 @@ absl::StatusOr<std::pair<uint32_t, uint32_t>> ParseRange(absl::string_view text)
   return std::pair(begin, end);
 }
 
+absl::StatusOr<std::pair<uint32_t, uint32_t>> ParseWindow(absl::string_view text) {
+  const std::vector<absl::string_view> sides = absl::StrSplit(text, ':');
+  std::pair<uint32_t, uint32_t> window;
+  const bool parsed = sides.size() == 2 && absl::SimpleAtoi(sides[0], &window.first) &&
+                      absl::SimpleAtoi(sides[1], &window.second);
+  if (!parsed) return NotA(text, "a window such as 2:1: two tokens before and one after");
+  return window;
+}
+
 absl::StatusOr<std::vector<uint32_t>> ParseNumbers(absl::string_view text) {
   std::vector<uint32_t> numbers;
   for (const absl::string_view part : absl::StrSplit(text, ',')) {

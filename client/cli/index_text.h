@@ -26,6 +26,9 @@ absl::StatusOr<IndexSelection> ParseIndices(absl::string_view text);
 // "4:6": 4 and 5; "4": 4 alone. Neither is negative.
 absl::StatusOr<std::pair<uint32_t, uint32_t>> ParseRange(absl::string_view text);
 
+// "2:1": two numbers from 0.
+absl::StatusOr<std::pair<uint32_t, uint32_t>> ParseWindow(absl::string_view text);
+
 // "3,5,8".
 absl::StatusOr<std::vector<uint32_t>> ParseNumbers(absl::string_view text);
 

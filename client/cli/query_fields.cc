@@ -42,7 +42,9 @@ absl::Status WithFlagNames(const absl::Status& status) {
                                              {"query.pool", "--pool"},
                                              {"query.pooled_queries", "--pooled-queries"},
                                              {"query.ablate", "--ablate"},
+                                             {"query.mask", "--causal or --window"},
                                              {"query.mask_tokens", "--mask-tokens"},
+                                             {"query.token_ids", "--token-ids"},
                                              {"query.erasure", "--erasure"}}));
 }
 

@@ -93,6 +93,9 @@ TEST_F(AttentionCommandLineTest, OptionsReachTheServer) {
       {{"--layer-reduction", "mean"}, "layer_reduction: ATTENTION_REDUCTION_MEAN"},
       {{"--ablate", "0/1", "--ablate", "1=uniform", "--mask-tokens", "2"},
        "ablate { layer: 0 head: 1 } ablate { layer: 1 mode: MODE_UNIFORM } mask_tokens: 2"},
+      {{"--window", "1:0"}, "mask { window { left: 1 } }"},
+      {{"--matrix", "flow"}, "matrix: ATTENTION_MATRIX_FLOW"},
+      {{"--matrix", "value-zeroing"}, "matrix: ATTENTION_MATRIX_VALUE_ZEROING"},
       {{"--ablate", "0/1", "--stream"}, "ablate { layer: 0 head: 1 }"},
       {{"--matrix", "rollout", "--pool", "3"}, "matrix: ATTENTION_MATRIX_ROLLOUT pool { size: 3 }"},
   };

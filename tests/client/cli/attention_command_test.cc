@@ -193,6 +193,17 @@ TEST_F(AttentionCommandTest, PassesEveryOption) {
   EXPECT_EQ(seen_.DebugString(), expected.DebugString());
 }
 
+TEST_F(AttentionCommandTest, PassesTokenIdsAndMasks) {
+  Serve(TwoTokenMap(1));
+  ASSERT_EQ(Attune({"attention", "--token-ids", "101 7592 102", "--window", "2:1"}).exit_code, kOk);
+  EXPECT_THAT(seen_.token_ids().values(), ElementsAre(101, 7592, 102));
+  EXPECT_EQ(seen_.mask().window().left(), 2u);
+  EXPECT_EQ(seen_.mask().window().right(), 1u);
+  const ProgramResult causal = Attune({"attention", "--token-ids", "101", "--causal", "--json"});
+  EXPECT_TRUE(seen_.mask().has_causal());
+  EXPECT_EQ(Json::parse(causal.out)["token_ids"], Json::parse("[101]"));
+}
+
 TEST_F(AttentionCommandTest, StreamsUnlessTheAnswerNeedsEveryLayerAtOnce) {
   Serve(TwoTokenMap(1));
   const struct {
@@ -204,6 +215,7 @@ TEST_F(AttentionCommandTest, StreamsUnlessTheAnswerNeedsEveryLayerAtOnce) {
                {{"--erasure", "remove"}, false},
                {{"--ablate", "0/0"}, false},
                {{"--mask-tokens", "1"}, false},
+               {{"--causal"}, false},
                {{"--max-bytes", "100000"}, false},
                {{"--ablate", "0/0", "--stream"}, true}};
   for (const auto& c : cases) {
@@ -359,6 +371,9 @@ TEST_F(AttentionCommandTest, WrongUsageNamesTheFlagTheValueAndWhatWouldDo) {
       {{"a", "--ablate", "x/1"}, "\"x/1\" is not a head such as 2/5"},
       {{"a", "--ablate", "1/1=off"}, "=zero or =uniform"},
       {{"a", "--mask-tokens", "-1"}, "\"-1\" is not numbers from 0"},
+      {{"a", "--causal", "--window", "1:1"}, "excludes"},
+      {{"a", "--window", "1"}, "\"1\" is not a window such as 2:1"},
+      {{"101 x", "--token-ids"}, "--token-ids: "},
       {{"a", "--json", "--npy"}, "excludes"},
       {{"a", "--json", "--format", "npy"}, "excludes"},
       {{"a", "--npy", "--matrix", "none"}, "--matrix none has no map to write as npy"},

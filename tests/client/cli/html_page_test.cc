@@ -85,6 +85,13 @@ TEST(HtmlPageTest, LoadsNothingAndRunsOnlyItsOwnScript) {
   }
 }
 
+TEST(HtmlPageTest, ShowsTokenIdsWhereThereIsNoText) {
+  v1::AttentionQuery query;
+  for (const uint32_t id : {101u, 102u}) query.mutable_token_ids()->add_values(id);
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const std::string page, MakeHtmlPage(query, MapOf({"a"}), true));
+  EXPECT_THAT(page, HasSubstr("<bdi>token ids 101 102</bdi>"));
+}
+
 TEST(HtmlPageTest, DataForBertVizCanBeLeftOut) {
   ATTUNE_ASSERT_OK_AND_ASSIGN(const std::string page, MakeHtmlPage({}, MapOf({"a"}), false));
   EXPECT_EQ(Embedded(page, "bertviz"), Json());

@@ -42,6 +42,14 @@ TEST(IndexTextTest, ReadsARange) {
   }
 }
 
+TEST(IndexTextTest, ReadsAWindow) {
+  EXPECT_THAT(ParseWindow("2:0"), IsOkAndHolds(Pair(2u, 0u)));
+  for (const char* text : {"", "2", "2:", ":1", "-1:1", "1:2:3"}) {
+    EXPECT_THAT(ParseWindow(text).status(), StatusIs(kInvalid, HasSubstr("is not a window")))
+        << text;
+  }
+}
+
 TEST(IndexTextTest, ReadsNumbers) {
   EXPECT_THAT(ParseNumbers("3,0"), IsOkAndHolds(ElementsAre(3u, 0u)));
   for (const char* text : {"", "3,", "-1", "a"}) {

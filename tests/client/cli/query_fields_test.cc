@@ -26,7 +26,7 @@ TEST(QueryFieldsTest, HasAFlagForEveryFieldButTheInputsThatNoFlagSets) {
   const google::protobuf::Descriptor& query = *v1::AttentionQuery::descriptor();
   for (int i = 0; i < query.field_count(); ++i) {
     const std::string& field = query.field(i)->name();
-    if (field == "token_ids" || field == "vectors" || field == "text") continue;
+    if (field == "vectors" || field == "text") continue;
     const absl::Status status = WithFlagNames(absl::InternalError(absl::StrCat("query.", field)));
     EXPECT_THAT(std::string(status.message()), StartsWith("--")) << field;
   }
