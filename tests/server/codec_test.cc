@@ -106,9 +106,8 @@ TEST(EncodeCodecTest, NeedsExactlyOneInput) {
 }
 
 TEST(AttentionCodecTest, TakesOneOfFourInputs) {
-  ATTUNE_ASSERT_OK_AND_ASSIGN(
-      const AttentionInput text,
-      DecodeAttentionQuery(Parse<v1::AttentionQuery>("text_pair { first: 'a' second: 'b' }")));
+  const auto pair_query = Parse<v1::AttentionQuery>("text_pair { first: 'a' second: 'b' }");
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const AttentionInput text, DecodeAttentionQuery(pair_query));
   EXPECT_TRUE(text.has_text());
   EXPECT_EQ(text.second_text, "b");
   const auto ids_query = Parse<v1::AttentionQuery>("token_ids { values: [7, 9] }");
