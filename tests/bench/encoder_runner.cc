@@ -102,10 +102,19 @@ absl::StatusOr<double> EncoderRunner::Run(const Pass& pass, Output output, Matri
   std::atomic<size_t> next = 0;
   SharedStatus status;
   const auto begin = std::chrono::steady_clock::now();
+  // With one forward for all threads the others help, as a server's idle workers do.
+  const bool alone = pass.forwards.size() == 1;
+  const int helpers = alone ? std::min(options_.threads - 1, Encoder::MostHelpers(pass.tokens)) : 0;
+  EncoderTeam team(helpers);
   team_->Run([&](int thread) {
     Worker& worker = *workers_[static_cast<size_t>(thread)];
+    if (0 < thread && thread <= helpers) {
+      Encoder::Help(worker.context, worker.workspace, team, [] { return false; });
+      return;
+    }
     for (size_t i = next++; i < pass.forwards.size(); i = next++) {
-      status.Update(RunForward(worker, pass.forwards[i], output, dst));
+      status.Update(
+          RunForward(worker, pass.forwards[i], output, dst, helpers > 0 ? &team : nullptr));
     }
   });
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
@@ -114,9 +123,10 @@ absl::StatusOr<double> EncoderRunner::Run(const Pass& pass, Output output, Matri
 }
 
 absl::Status EncoderRunner::RunForward(Worker& worker, const Pass::Forward& forward, Output output,
-                                       MatrixView dst) const {
-  ATTUNE_ASSIGN_OR_RETURN(const ConstMatrixView hidden,
-                          encoder_->Forward(worker.context, forward.batch, worker.workspace, {}));
+                                       MatrixView dst, EncoderTeam* team) const {
+  ATTUNE_ASSIGN_OR_RETURN(
+      const ConstMatrixView hidden,
+      encoder_->Forward(worker.context, forward.batch, worker.workspace, {.team = team}));
   if (output == Output::kTokenVectors) {
     for (int64_t i = 0; i < hidden.rows; ++i) {
       std::copy_n(hidden.row(i).data(), hidden.cols, dst.row(forward.first_row + i).data());

@@ -42,8 +42,9 @@ class EncoderRunner {
   // precision or kernels that this CPU cannot run.
   static absl::StatusOr<std::unique_ptr<EncoderRunner>> Create(const RunnerOptions& options);
 
-  // Runs every forward of `pass` once, each on the next thread that is free, and returns the
-  // seconds it took. dst as Output says. Errors as Encoder::Forward.
+  // Runs every forward of `pass` once, each on the next thread that is free; a single one on all of
+  // them, if it has work for them. Returns the seconds it took. dst as Output says. Errors as
+  // Encoder::Forward.
   absl::StatusOr<double> Run(const Pass& pass, Output output, MatrixView dst);
 
   // The shape of Run's result.
@@ -68,7 +69,7 @@ class EncoderRunner {
   EncoderRunner(const RunnerOptions& options, Engine::PoolingPlan pooling,
                 std::unique_ptr<const Encoder> encoder, std::unique_ptr<ThreadTeam> team);
   absl::Status RunForward(Worker& worker, const Pass::Forward& forward, Output output,
-                          MatrixView dst) const;
+                          MatrixView dst, EncoderTeam* team) const;
 
   const RunnerOptions options_;
   const Engine::PoolingPlan pooling_;
