@@ -1,4 +1,4 @@
-"""What tests of the page share: a server, a browser, and ways to act and look."""
+"""What tests in a browser share: the browser, a server, and ways to act and look."""
 
 import os
 import pathlib
@@ -18,18 +18,12 @@ def default_model():
     return os.environ.get("ATTUNE_TEST_MODEL") or str(cache / "attune/all-MiniLM-L6-v2")
 
 
-class PageTest(unittest.TestCase):
-    """The page of a server of its own. Screenshots go to the directory ATTUNE_SCREENSHOTS, for people
-    to look at."""
-
-    @classmethod
-    def server_arguments(cls):
-        """The model folder, and flags."""
-        raise NotImplementedError
+class BrowserTest(unittest.TestCase):
+    """Pages that say data-ready when they are, and what is wrong in #error. Screenshots go to the
+    directory ATTUNE_SCREENSHOTS, for people to look at."""
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(*cls.server_arguments())
         cls.browser = Browser()
         cls.pictures = pathlib.Path(os.environ.get("ATTUNE_SCREENSHOTS", "."))
         cls.pictures.mkdir(parents=True, exist_ok=True)
@@ -37,21 +31,18 @@ class PageTest(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.browser.close()
-        cls.server.stop()
 
     def setUp(self):
         self.browser.resize(1280, 1000)
         self.browser.prefer("light")
-        self.show()
 
     def tearDown(self):
         self.assertEqual(self.browser.errors(), [])
 
     # ---- Helpers ----
 
-    def show(self, link=""):
-        self.browser.open("about:blank")  # so that a link that differs in its fragment alone is loaded
-        self.browser.open(f"{self.server.url}/{link}")
+    def open(self, url):
+        self.browser.open(url)
         self.wait("document.body.dataset.ready")
 
     def value(self, expression):
@@ -66,6 +57,35 @@ class PageTest(unittest.TestCase):
             if time.monotonic() > end:
                 self.fail(f"never: {condition}; the page says: {self.text('#error')!r}")
             time.sleep(0.02)
+
+
+class PageTest(BrowserTest):
+    """The page of a server of its own."""
+
+    @classmethod
+    def server_arguments(cls):
+        """The model folder, and flags."""
+        raise NotImplementedError
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(*cls.server_arguments())
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.server.stop()
+
+    def setUp(self):
+        super().setUp()
+        self.show()
+
+    # ---- Helpers ----
+
+    def show(self, link=""):
+        self.browser.open("about:blank")  # so that a link that differs in its fragment alone is loaded
+        self.open(f"{self.server.url}/{link}")
 
     def enter(self, text):
         self.browser.run("document.getElementById('text').value = arguments[0]", text)

@@ -9,15 +9,13 @@ import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "browser"))
-from webdriver import Browser  # noqa: E402
+from page import BrowserTest, Server, default_model  # noqa: E402
 
 HOSTILE = "</script><img src=x onerror=document.title='broken'>"
 TEXTS = {
@@ -29,73 +27,37 @@ TEXTS = {
 }
 
 
-def model_folder():
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    return os.environ.get("ATTUNE_TEST_MODEL") or str(cache / "attune/all-MiniLM-L6-v2")
-
-
 def export_pages(folder):
     """Writes the pages of all texts with a server that runs only for this."""
-    server = subprocess.Popen(
-        [os.environ["ATTUNE_SERVER_BINARY"], "--model", model_folder(), "--precision", "f32",
-         "--grpc-address", "127.0.0.1:0", "--http-address", "off", "--max-input-tokens", "512",
-         "--drain-delay", "0s"],
-        stderr=subprocess.PIPE, text=True)
+    server = Server(default_model(), "--max-input-tokens", "512")
     try:
-        port = None
-        for line in server.stderr:
-            if match := re.search(r'"port":(\d+)', line):
-                port = match.group(1)
-            if '"serving"' in line:
-                break
         more = {"long": ["--layer", "-1"], "words": []}
         jobs = [(name, [text, *more.get(name, [])]) for name, text in TEXTS.items()]
         jobs.append(("rollout", [TEXTS["words"], "--matrix", "rollout"]))
         jobs.append(("pair", ["--pair", "who is it?", "it is me", "--encoding", "u8"]))
         for name, arguments in jobs:
             subprocess.run([os.environ["ATTUNE_PROGRAM"], "export-html", *arguments, "--server",
-                            f"127.0.0.1:{port}", "--output", str(folder / f"{name}.html")],
+                            server.address, "--output", str(folder / f"{name}.html")],
                            check=True, stderr=subprocess.DEVNULL)
     finally:
-        server.send_signal(signal.SIGTERM)
-        server.communicate()
+        server.stop()
 
 
-class ExportPageTest(unittest.TestCase):
+class ExportPageTest(BrowserTest):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="attune-pages-")
         cls.pages = pathlib.Path(cls.folder.name)
         export_pages(cls.pages)
-        cls.browser = Browser()
-        cls.pictures = pathlib.Path(os.environ.get("ATTUNE_SCREENSHOTS", "."))
-        cls.pictures.mkdir(parents=True, exist_ok=True)
+        super().setUpClass()
 
     @classmethod
     def tearDownClass(cls):
-        cls.browser.close()
+        super().tearDownClass()
         cls.folder.cleanup()
 
-    def setUp(self):
-        self.browser.resize(1280, 1000)
-        self.browser.prefer("light")
-
-    def tearDown(self):
-        self.assertEqual(self.browser.errors(), [])
-
     def show(self, name):
-        self.browser.open((self.pages / f"{name}.html").as_uri())
-        self.wait("document.body.dataset.ready")
-
-    def value(self, expression):
-        return self.browser.run(f"return {expression}")
-
-    def wait(self, condition, seconds=60):
-        end = time.monotonic() + seconds
-        while not self.value(condition):
-            if time.monotonic() > end:
-                self.fail(f"never: {condition}; {self.value('document.body.textContent.slice(0, 300)')}")
-            time.sleep(0.02)
+        self.open((self.pages / f"{name}.html").as_uri())
 
     def embedded(self, element):
         return json.loads(self.value(f"document.getElementById('{element}').textContent"))

@@ -18,8 +18,11 @@ class Server:
              "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--drain-delay", "0s",
              *flags],
             stderr=subprocess.PIPE, text=True)
+        self.address = None  # of gRPC
         self.url = None
         for line in self.process.stderr:
+            if match := re.search(r'"port":(\d+)', line):
+                self.address = f"127.0.0.1:{match.group(1)}"
             if match := re.search(r'"http_port":(\d+)', line):
                 self.url = f"http://127.0.0.1:{match.group(1)}"
             if '"serving"' in line:
