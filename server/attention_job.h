@@ -37,7 +37,8 @@ class AttentionJob final : public Job {
  public:
   using Done = std::function<void(absl::StatusOr<AttentionReply>)>;
 
-  // `reply` holds the encoding and the plan. `bytes` are held until the request has been answered.
+  // `reply` holds the encoding and the plan. `bytes` are held until the work is done, and free
+  // again before a client can see the answer.
   AttentionJob(std::shared_ptr<Call> call, AttentionReply reply, AttentionWork work,
                ByteBudget::Reservation bytes, Done done);
 
@@ -64,7 +65,7 @@ class AttentionJob final : public Job {
 
   AttentionReply reply_;
   const AttentionWork work_;
-  const ByteBudget::Reservation bytes_;
+  ByteBudget::Reservation bytes_;
   const Done done_;
 };
 

@@ -62,10 +62,14 @@ absl::StatusOr<AttentionStream::Part> AttentionStream::Run(Session& session) {
 
 absl::Status AttentionStream::End(Session& session) {
   ATTUNE_ASSIGN_OR_RETURN(reply_.result, mapper_.Finish());
-  if (!work_.want_embedding) return absl::OkStatus();
-  const Engine::PoolingPlan plan = session.engine().default_pooling();
-  reply_.embedding.resize(static_cast<size_t>(plan.dimension(hidden_.cols())));
-  return PoolText(plan, hidden_.view(), absl::MakeSpan(reply_.embedding));
+  if (work_.want_embedding) {
+    const Engine::PoolingPlan plan = session.engine().default_pooling();
+    reply_.embedding.resize(static_cast<size_t>(plan.dimension(hidden_.cols())));
+    ATTUNE_RETURN_IF_ERROR(PoolText(plan, hidden_.view(), absl::MakeSpan(reply_.embedding)));
+  }
+  hidden_ = Matrix();
+  bytes_ = ByteBudget::Reservation();
+  return absl::OkStatus();
 }
 
 }  // namespace attune

@@ -28,8 +28,8 @@ class AttentionStream final : public std::enable_shared_from_this<AttentionStrea
   };
   using Done = std::function<void(absl::StatusOr<Part>)>;
 
-  // `header` holds the encoding and the plan. `bytes` are held as long as the stream. `model` and
-  // `batcher` are borrowed.
+  // `header` holds the encoding and the plan. `bytes` are held until the pass is over, so that they
+  // are free again before a client can see the end. `model` and `batcher` are borrowed.
   AttentionStream(std::shared_ptr<Call> call, AttentionReply header, AttentionWork work,
                   const ModelConfig& model, ByteBudget::Reservation bytes, Batcher& batcher);
 
@@ -53,7 +53,7 @@ class AttentionStream final : public std::enable_shared_from_this<AttentionStrea
   AttentionReply reply_;
   const AttentionWork work_;
   const ModelConfig& model_;
-  const ByteBudget::Reservation bytes_;
+  ByteBudget::Reservation bytes_;
   Batcher& batcher_;
 
   const Batch batch_;

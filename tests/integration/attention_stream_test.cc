@@ -148,6 +148,28 @@ TEST_F(AttentionStreamTest, RefusesWhatNeedsEveryLayerFirst) {
               GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "query.input is not set"));
 }
 
+// What a client has seen the end of holds nothing any more, or its next request could be refused
+// for its last.
+TEST(AttentionBudgetTest, RequestsInTurnEachFindItFree) {
+  const TinyModel model(TinyModelOptions{});
+  ServerOptions options = TestOptions(model.path());
+  options.max_attention_reply_bytes = int64_t{1} << 20;
+  options.attention_budget_bytes = int64_t{3} << 20;  // a stream of a short text takes over 2 MiB
+  TestServer server(options);
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_THAT(Stream(server.stub(), "text: 'the cat sat'").status, IsGrpcOk()) << i;
+  }
+  // A map of 62 tokens takes over 200,000.
+  std::string words;
+  for (int i = 0; i < 60; ++i) words += "cat ";
+  options.max_attention_reply_bytes = options.attention_budget_bytes = 300'000;
+  TestServer small_server(options);
+  const std::string query = "text: '" + words + "'";
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_THAT(MapAttention(small_server, query).status, IsGrpcOk()) << i;
+  }
+}
+
 // BERT-base's layers and heads at 512 tokens: 144 MiB of weights, 12 MiB a layer.
 class LongAttentionStreamTest : public ::testing::Test {
  protected:
