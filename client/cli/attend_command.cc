@@ -102,21 +102,18 @@ class AttendCommand : public Command {
             "  attune attend --example a     # plain dot products of three vectors\n"
             "  attune attend --example b     # queries, keys and values by projection\n"
             "  echo '{\"vectors\": [[1,0],[0,1]], \"mask\": \"causal\"}' | attune attend -") {
-    auto* file = app().add_option("file", path_, "The request as JSON; - is standard input");
-    app()
-        .add_option("--example", example_, "Use a built-in request")
-        ->check(CLI::IsMember({"a", "b"}))
-        ->excludes(file);
-    app()
-        .add_option("-f,--format", format_, "How to print the steps")
-        ->check(CLI::IsMember({"table", "json"}))
-        ->capture_default_str();
-    app().parse_complete_callback([this] {
-      if (!path_.empty() || !example_.empty()) return;
-      if (StdinIsTerminal()) {
-        throw CLI::ValidationError("no request: name a FILE, or try --example a");
-      }
-      path_ = "-";
+    const Flag file = flags().Add("file", path_, "The request as JSON; - is standard input");
+    flags().Add("--example", example_, "Use a built-in request").OneOf({"a", "b"}).Excludes(file);
+    flags()
+        .Add("-f,--format", format_, "How to print the steps")
+        .OneOf({"table", "json"})
+        .ShowDefault();
+    flags().Check([this] {
+      if (!path_.empty() || !example_.empty()) return absl::OkStatus();
+      path_ = std::string("-");
+      return StdinIsTerminal()
+                 ? absl::InvalidArgumentError("no request: name a FILE, or try --example a")
+                 : absl::OkStatus();
     });
   }
 

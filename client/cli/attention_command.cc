@@ -52,7 +52,7 @@ class AttentionCommand : public Command {
   absl::Status Run() override;
 
  private:
-  void CheckUsage() const;
+  absl::Status CheckUsage() const;
   v1::AttentionQuery Query() const;
   std::unique_ptr<AttentionWriter> Writer(OutputFile& out, const v1::AttentionQuery& query) const;
   absl::Status Write(AttentionSource& source, const v1::AttentionQuery& query) const;
@@ -66,44 +66,46 @@ class AttentionCommand : public Command {
 AttentionCommand::AttentionCommand(CLI::App& parent)
     : Command(parent, "attention", "Show which tokens attend to which while a text is read",
               kExamples) {
-  flags_.AddTextTo(app());
-  flags_.AddSelectionTo(app());
-  flags_.AddMatrixTo(app());
-  flags_.AddPartTo(app());
-  flags_.AddSparsityTo(app());
-  flags_.AddEncodingTo(app(), v1::ATTENTION_ENCODING_F32);
-  flags_.AddMaxBytesTo(app());
-  flags_.AddChangesTo(app());
-  flags_.AddErasureTo(app());
-  flags_.AddAnswersTo(app());
-  AddFormatFlag(app(), {"picture", "json", "npy"}, format_,
+  flags_.AddTextTo(flags());
+  flags_.AddSelectionTo(flags());
+  flags_.AddMatrixTo(flags());
+  flags_.AddPartTo(flags());
+  flags_.AddSparsityTo(flags());
+  flags_.AddEncodingTo(flags(), v1::ATTENTION_ENCODING_F32);
+  flags_.AddMaxBytesTo(flags());
+  flags_.AddChangesTo(flags());
+  flags_.AddErasureTo(flags());
+  flags_.AddAnswersTo(flags());
+  AddFormatFlag(flags(), {"picture", "json", "npy"}, format_,
                 "A picture, JSON with every number, or a float32 array of the map alone",
                 kOutputGroup);
-  app()
-      .add_option("-o,--output", output_, "Write to FILE instead of standard output")
-      ->type_name("FILE")
-      ->group(kOutputGroup);
-  app()
-      .add_flag("--stream", stream_,
-                "Stream in any case: what-if maps of any size, without the embedding's movement")
-      ->group(kOutputGroup);
-  app().parse_complete_callback([this] { CheckUsage(); });
+  flags()
+      .Add("-o,--output", output_, "Write to FILE instead of standard output")
+      .Takes("FILE")
+      .Group(kOutputGroup);
+  flags()
+      .AddSwitch("--stream", stream_,
+                 "Stream in any case: what-if maps of any size, without the embedding's movement")
+      .Group(kOutputGroup);
+  flags().Check([this] { return CheckUsage(); });
 }
 
-void AttentionCommand::CheckUsage() const {
-  flags_.RequireTexts();
-  if (format_ != "npy") return;
+absl::Status AttentionCommand::CheckUsage() const {
+  if (absl::Status status = flags_.CheckTexts(); !status.ok()) return status;
+  if (format_ != "npy") return absl::OkStatus();
   const v1::AttentionQuery query = flags_.Query();
   if (query.matrix() == v1::ATTENTION_MATRIX_NONE) {
-    throw CLI::ValidationError("--matrix none has no map to write as npy; use --format json");
+    return absl::InvalidArgumentError(
+        "--matrix none has no map to write as npy; use --format json");
   }
   const bool more = query.statistics() || query.mixing_ratio() || query.want_embedding() ||
                     query.erasure() != v1::TOKEN_ERASURE_UNSPECIFIED;
   if (more) {
-    throw CLI::ValidationError(
+    return absl::InvalidArgumentError(
         "npy holds the map alone, not --statistics, --mixing-ratio, --want-embedding or --erasure; "
         "use --format json");
   }
+  return absl::OkStatus();
 }
 
 v1::AttentionQuery AttentionCommand::Query() const {

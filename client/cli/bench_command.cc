@@ -120,59 +120,49 @@ BenchCommand::BenchCommand(CLI::App& parent)
           "  attune bench --words mixed --clients 16 --server-pid \"$(pidof attune-server)\"\n"
           "  attune bench --clients 4 --requests 1000 --texts 32 --input texts.txt") {
   load_.warmup = absl::Seconds(1);
-  auto* clients = app().add_option("-c,--clients", load_.clients, "Requests under way at a time");
-  clients->check(CLI::Range(1, 10'000))->capture_default_str();
-  app()
-      .add_option("-r,--rate", load_.rate, "Open loop: requests per second")
-      ->check(CLI::Range(1e-3, 1e6))
-      ->excludes(clients);
-  AddDurationOption(app(), "-d,--duration", load_.duration, "How long to measure");
-  app()
-      .add_option("-n,--requests", load_.max_requests,
-                  "Stop after this many, not counting the warm-up")
-      ->check(CLI::Range(uint64_t{1}, kMaxRequests));
-  AddDurationOption(app(), "--warmup", load_.warmup, "How long to run before measuring");
-  app()
-      .add_option("--texts", texts_per_request_, "Texts per request")
-      ->check(CLI::Range(1, 2048))
-      ->capture_default_str();
-  app()
-      .add_option(
-          "--words", words_,
-          "Words per text of the built-in book: MIN-MAX, or mixed for mostly few and some many")
-      ->check([](const std::string& text) {
-        return std::string(ParseWordRange(text).status().message());
-      })
-      ->capture_default_str();
-  app()
-      .add_option("-i,--input", input_.path, "Texts to send, one a line, instead of the book")
-      ->type_name("FILE");
-  app()
-      .add_option("--input-format", input_.format, "As for encode")
-      ->check(CLI::IsMember({"text", "jsonl"}));
-  app()
-      .add_option("--connections", load_.connections, "Connections that share the requests")
-      ->check(CLI::Range(1, kMaxConnections))
-      ->capture_default_str();
-  app()
-      .add_option("--max-outstanding", load_.max_outstanding,
-                  "Open loop: arrivals beyond this many under way are counted, not sent")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  app()
-      .add_option("--attempts", max_attempts_, "Attempts per request; 1 shows every refusal")
-      ->check(CLI::Range(1, 5))
-      ->capture_default_str();
-  app()
-      .add_option("--server-pid", load_.server_pid,
-                  "Report what this process, the server on this machine, costs meanwhile")
-      ->check(CLI::PositiveNumber)
-      ->type_name("PID");
-  app().add_option("--seed", load_.seed, "Of the random texts and arrivals")->capture_default_str();
-  app()
-      .add_option("-f,--format", format_, "How to print it")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
+  const Flag clients = flags()
+                           .Add("-c,--clients", load_.clients, "Requests under way at a time")
+                           .InRange(1, 10'000)
+                           .ShowDefault();
+  flags()
+      .Add("-r,--rate", load_.rate, "Open loop: requests per second")
+      .InRange(1e-3, 1e6)
+      .Excludes(clients);
+  flags().AddDuration("-d,--duration", load_.duration, "How long to measure");
+  flags()
+      .Add("-n,--requests", load_.max_requests, "Stop after this many, not counting the warm-up")
+      .InRange(uint64_t{1}, kMaxRequests);
+  flags().AddDuration("--warmup", load_.warmup, "How long to run before measuring");
+  flags().Add("--texts", texts_per_request_, "Texts per request").InRange(1, 2048).ShowDefault();
+  flags()
+      .Add("--words", words_,
+           "Words per text of the built-in book: MIN-MAX, or mixed for mostly few and some many")
+      .Valid([](absl::string_view text) { return ParseWordRange(text).status(); })
+      .ShowDefault();
+  flags()
+      .Add("-i,--input", input_.path, "Texts to send, one a line, instead of the book")
+      .Takes("FILE");
+  flags().Add("--input-format", input_.format, "As for encode").OneOf({"text", "jsonl"});
+  flags()
+      .Add("--connections", load_.connections, "Connections that share the requests")
+      .InRange(1, kMaxConnections)
+      .ShowDefault();
+  flags()
+      .Add("--max-outstanding", load_.max_outstanding,
+           "Open loop: arrivals beyond this many under way are counted, not sent")
+      .InRange(1, 100'000)
+      .ShowDefault();
+  flags()
+      .Add("--attempts", max_attempts_, "Attempts per request; 1 shows every refusal")
+      .InRange(1, 5)
+      .ShowDefault();
+  flags()
+      .Add("--server-pid", load_.server_pid,
+           "Report what this process, the server on this machine, costs meanwhile")
+      .Positive()
+      .Takes("PID");
+  flags().Add("--seed", load_.seed, "Of the random texts and arrivals").ShowDefault();
+  flags().Add("-f,--format", format_, "How to print it").OneOf({"table", "json"}).ShowDefault();
 }
 
 absl::StatusOr<std::vector<std::string>> BenchCommand::LoadTexts() const {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client/cli/flags.h"
 #include "client/client.h"
 
 namespace attune::cli {
@@ -20,7 +20,7 @@ class Command {
   virtual ~Command() = default;
 
   // Whether the command line named this command.
-  bool selected() const { return app_->parsed(); }
+  bool selected() const { return flags_.command_given(); }
   const ClientOptions& client_options() const { return client_options_; }
 
   // Does the work and writes standard output. An error is reported by the caller.
@@ -31,22 +31,15 @@ class Command {
   Command(CLI::App& parent, const std::string& name, const std::string& description,
           const std::string& examples);
 
-  CLI::App& app() { return *app_; }
+  Flags& flags() { return flags_; }
   absl::StatusOr<std::unique_ptr<Client>> Connect() const {
     return Client::Create(client_options_);
   }
 
  private:
-  CLI::App* const app_;
+  Flags flags_;
   ClientOptions client_options_;
 };
-
-// "2.5" (seconds), "500ms" or "1m30s", above 0 and at most a day. kInvalidArgument otherwise.
-absl::StatusOr<absl::Duration> ParseDurationFlag(absl::string_view text);
-
-// Adds an option that takes such a duration. `value` must outlive `app`.
-CLI::Option* AddDurationOption(CLI::App& app, const std::string& name, absl::Duration& value,
-                               const std::string& description);
 
 // Writes to standard output. kUnknown with the system's reason if it cannot be written, e.g.
 // because the disk is full.

@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "CLI/CLI.hpp"
 #include "client/cli/command.h"
 
 namespace attune::cli {

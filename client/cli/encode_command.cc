@@ -1,5 +1,7 @@
 #include <cstdio>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -13,14 +15,20 @@
 namespace attune::cli {
 namespace {
 
-const std::map<std::string, v1::Pooling>& PoolingNames() {
-  static const auto* const kNames = new std::map<std::string, v1::Pooling>{
+const std::map<std::string, v1::Pooling>& Poolings() {
+  static const auto* const kPoolings = new std::map<std::string, v1::Pooling>{
       {"model", v1::POOLING_UNSPECIFIED}, {"mean", v1::POOLING_MEAN},
       {"cls", v1::POOLING_CLS},           {"max", v1::POOLING_MAX},
       {"last", v1::POOLING_LAST_TOKEN},   {"weighted-mean", v1::POOLING_WEIGHTED_MEAN},
       {"none", v1::POOLING_NONE},
   };
-  return *kNames;
+  return *kPoolings;
+}
+
+std::vector<std::string> PoolingNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, pooling] : Poolings()) names.push_back(name);
+  return names;
 }
 
 class EncodeCommand : public Command {
@@ -29,7 +37,7 @@ class EncodeCommand : public Command {
   absl::Status Run() override;
 
  private:
-  void CheckUsage();
+  absl::Status CheckUsage();
   v1::EncodeOptions Options() const;
   absl::StatusOr<std::unique_ptr<EmbeddingWriter>> Writer(OutputFile& out) const;
 
@@ -53,50 +61,49 @@ EncodeCommand::EncodeCommand(CLI::App& parent)
               "  echo \"some text\" | attune encode --format table\n"
               "  attune encode --pair \"how are you\" \"fine\"     # one vector for both texts\n"
               "  attune encode --token-ids \"101 7592 102\"") {
-  input_.AddTo(app());
-  auto* format =
-      app()
-          .add_option("-f,--format", format_,
-                      "jsonl: every value; npy: a float32 array; table: a glance (default: table "
-                      "on a terminal, else jsonl)")
-          ->check(CLI::IsMember({"jsonl", "table", "npy"}));
-  app()
-      .add_option("-o,--output", output_, "Write to FILE instead of standard output")
-      ->type_name("FILE");
-  app()
-      .add_flag("--similarity", similarity_, "Print the cosine of every pair instead")
-      ->excludes(format);
-  app()
-      .add_option("--pooling", pooling_, "How token vectors become one; model is the model's own")
-      ->check(CLI::IsMember(&PoolingNames()))
-      ->capture_default_str();
-  app().add_flag("--no-normalize", no_normalize_, "Do not scale vectors to length 1");
-  truncation_.AddTo(app());
-  auto* token_ids =
-      app().add_flag("--token-ids", token_ids_,
-                     "Inputs are token ids, taken as they are; in JSON lines, \"token_ids\"");
-  app()
-      .add_flag(
+  input_.AddTo(flags());
+  Flag format =
+      flags()
+          .Add("-f,--format", format_,
+               "jsonl: every value; npy: a float32 array; table: a glance (default: table "
+               "on a terminal, else jsonl)")
+          .OneOf({"jsonl", "table", "npy"});
+  flags().Add("-o,--output", output_, "Write to FILE instead of standard output").Takes("FILE");
+  flags()
+      .AddSwitch("--similarity", similarity_, "Print the cosine of every pair instead")
+      .Excludes(format);
+  flags()
+      .Add("--pooling", pooling_, "How token vectors become one; model is the model's own")
+      .OneOf(PoolingNames())
+      .ShowDefault();
+  flags().AddSwitch("--no-normalize", no_normalize_, "Do not scale vectors to length 1");
+  truncation_.AddTo(flags());
+  Flag token_ids =
+      flags().AddSwitch("--token-ids", token_ids_,
+                        "Inputs are token ids, taken as they are; in JSON lines, \"token_ids\"");
+  flags()
+      .AddSwitch(
           "--pair", pairs_,
           "Inputs are pairs of texts, read together: two arguments, a line with a tab between "
           "them, or in JSON lines \"text\" and \"text_pair\"")
-      ->excludes(token_ids);
-  app().parse_complete_callback([this] { CheckUsage(); });
+      .Excludes(token_ids);
+  flags().Check([this] { return CheckUsage(); });
 }
 
-void EncodeCommand::CheckUsage() {
+absl::Status EncodeCommand::CheckUsage() {
   if (pooling_ == "none" && (similarity_ || format_ == "npy" || format_ == "table")) {
-    throw CLI::ValidationError("--pooling none gives a vector per token; use --format jsonl");
+    return absl::InvalidArgumentError(
+        "--pooling none gives a vector per token; use --format jsonl");
   }
   if (token_ids_) input_.kind = InputKind::kTokenIds;
   if (pairs_) input_.kind = InputKind::kTextPair;
-  input_.RequireInput();
+  return input_.ChooseInput();
 }
 
 v1::EncodeOptions EncodeCommand::Options() const {
   v1::EncodeOptions options;
   truncation_.SetOn(options);
-  options.set_pooling(PoolingNames().at(pooling_));
+  options.set_pooling(Poolings().at(pooling_));
   if (no_normalize_) options.set_normalize(false);
   return options;
 }

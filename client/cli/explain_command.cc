@@ -132,17 +132,14 @@ class ExplainCommand : public Command {
             "Examples:\n"
             "  attune explain \"a cat sleeps\" \"a kitten naps\"\n"
             "  attune explain \"a cat sleeps\" \"a kitten naps\" --format json > shares.json") {
-    app().add_option("first", first_, "The first text")->required();
-    app().add_option("second", second_, "The second text")->required();
-    truncation_.AddTo(app());
-    app()
-        .add_option("-n,--top", top_, "Rows of each table")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    app()
-        .add_option("-f,--format", format_, "Tables of the largest shares, or JSON with all")
-        ->check(CLI::IsMember({"table", "json"}))
-        ->capture_default_str();
+    flags().Add("first", first_, "The first text").Required();
+    flags().Add("second", second_, "The second text").Required();
+    truncation_.AddTo(flags());
+    flags().Add("-n,--top", top_, "Rows of each table").Positive().ShowDefault();
+    flags()
+        .Add("-f,--format", format_, "Tables of the largest shares, or JSON with all")
+        .OneOf({"table", "json"})
+        .ShowDefault();
   }
 
   absl::Status Run() override;

@@ -56,7 +56,7 @@ class ExportHtmlCommand : public Command {
   absl::Status Run() override;
 
  private:
-  void CheckUsage() const;
+  absl::Status CheckUsage() const;
   v1::AttentionQuery Query() const;
   absl::Status Write(const std::string& page) const;
 
@@ -68,26 +68,27 @@ class ExportHtmlCommand : public Command {
 ExportHtmlCommand::ExportHtmlCommand(CLI::App& parent)
     : Command(parent, "export-html", "Save a text's attention as a page that works offline",
               kExamples) {
-  flags_.AddTextTo(app());
-  flags_.AddSelectionTo(app());
-  flags_.AddMatrixTo(app());
-  flags_.AddEncodingTo(app(), v1::ATTENTION_ENCODING_F16);
-  flags_.AddChangesTo(app());
-  app()
-      .add_option("-o,--output", output_, "Write to FILE instead of standard output")
-      ->type_name("FILE");
-  app().add_flag("--no-bertviz", no_bertviz_, "Leave out the data for BertViz, half of the page");
-  app().parse_complete_callback([this] { CheckUsage(); });
+  flags_.AddTextTo(flags());
+  flags_.AddSelectionTo(flags());
+  flags_.AddMatrixTo(flags());
+  flags_.AddEncodingTo(flags(), v1::ATTENTION_ENCODING_F16);
+  flags_.AddChangesTo(flags());
+  flags().Add("-o,--output", output_, "Write to FILE instead of standard output").Takes("FILE");
+  flags().AddSwitch("--no-bertviz", no_bertviz_,
+                    "Leave out the data for BertViz, half of the page");
+  flags().Check([this] { return CheckUsage(); });
 }
 
-void ExportHtmlCommand::CheckUsage() const {
-  flags_.RequireTexts();
+absl::Status ExportHtmlCommand::CheckUsage() const {
+  if (absl::Status status = flags_.CheckTexts(); !status.ok()) return status;
   if (flags_.Query().matrix() == v1::ATTENTION_MATRIX_NONE) {
-    throw CLI::ValidationError("--matrix none has no map for the page to show");
+    return absl::InvalidArgumentError("--matrix none has no map for the page to show");
   }
   if (output_.empty() && StdoutIsTerminal()) {
-    throw CLI::ValidationError("a page is not for a terminal: name a file with --output FILE");
+    return absl::InvalidArgumentError(
+        "a page is not for a terminal: name a file with --output FILE");
   }
+  return absl::OkStatus();
 }
 
 v1::AttentionQuery ExportHtmlCommand::Query() const {

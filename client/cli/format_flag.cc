@@ -4,19 +4,17 @@
 
 namespace attune::cli {
 
-void AddFormatFlag(CLI::App& app, const std::vector<std::string>& formats, std::string& format,
+void AddFormatFlag(Flags& flags, const std::vector<std::string>& formats, std::string& format,
                    const std::string& description, const std::string& group) {
-  std::vector<CLI::Option*> all = {app.add_option("-f,--format", format, description)
-                                       ->check(CLI::IsMember(formats))
-                                       ->capture_default_str()
-                                       ->group(group)};
+  std::vector<Flag> all = {
+      flags.Add("-f,--format", format, description).OneOf(formats).ShowDefault().Group(group)};
   for (size_t i = 1; i < formats.size(); ++i) {
     const std::string& name = formats[i];
-    CLI::Option* flag = app.add_flag_callback(
+    Flag flag = flags.AddSwitch(
         absl::StrCat("--", name), [&format, name] { format = name; },
         absl::StrCat("Short for --format ", name));
-    flag->group(group);
-    for (CLI::Option* other : all) flag->excludes(other);
+    flag.Group(group);
+    for (Flag other : all) flag.Excludes(other);
     all.push_back(flag);
   }
 }

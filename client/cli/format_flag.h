@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
+#include "client/cli/flags.h"
 
 namespace attune::cli {
 
 // `formats` begins with the one for people, which has no short form. `format` is the default, and
-// must outlive `app`. `group` is the heading in the help.
-void AddFormatFlag(CLI::App& app, const std::vector<std::string>& formats, std::string& format,
+// must outlive the command line. `group` is the heading in the help.
+void AddFormatFlag(Flags& flags, const std::vector<std::string>& formats, std::string& format,
                    const std::string& description, const std::string& group = "Options");
 
 }  // namespace attune::cli

@@ -54,19 +54,17 @@ class HeadsCommand : public Command {
 HeadsCommand::HeadsCommand(CLI::App& parent)
     : Command(parent, "heads", "Show what kind of attention each head has, over one text or many",
               kExamples) {
-  input_.AddTo(app());
-  truncation_.AddSideTo(app());
-  app()
-      .add_option("--sort", sort_, "Order by this statistic, largest first")
-      ->type_name("FIELD")
-      ->check(CLI::IsMember(HeadFieldNames()))
-      ->capture_default_str();
-  AddFormatFlag(app(), {"table", "json", "csv"}, format_,
+  input_.AddTo(flags());
+  truncation_.AddSideTo(flags());
+  flags()
+      .Add("--sort", sort_, "Order by this statistic, largest first")
+      .Takes("FIELD")
+      .OneOf(HeadFieldNames())
+      .ShowDefault();
+  AddFormatFlag(flags(), {"table", "json", "csv"}, format_,
                 "A table of the most telling, or every statistic as JSON or CSV");
-  app()
-      .add_option("-o,--output", output_, "Write to FILE instead of standard output")
-      ->type_name("FILE");
-  app().parse_complete_callback([this] { input_.RequireInput(); });
+  flags().Add("-o,--output", output_, "Write to FILE instead of standard output").Takes("FILE");
+  flags().Check([this] { return input_.ChooseInput(); });
 }
 
 // Unlike a stream, says whether the text was cut.

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 
@@ -12,17 +14,17 @@ class HealthCommand : public Command {
                 "  attune health                      # now\n"
                 "  attune health --wait 60            # as soon as it is, within a minute\n"
                 "  attune health --service liveness   # whether the process is alive at all") {
-    app().add_option("--service", service_,
-                     "\"\" (the server), attune.v1.EncoderService, or liveness");
-    wait_option_ = AddDurationOption(app(), "--wait", wait_,
-                                     "Wait this long for SERVING; the server need not be up yet")
-                       ->default_str("");
+    flags().Add("--service", service_, "\"\" (the server), attune.v1.EncoderService, or liveness");
+    wait_flag_ = flags()
+                     .AddDuration("--wait", wait_,
+                                  "Wait this long for SERVING; the server need not be up yet")
+                     .Default("");
   }
 
   absl::Status Run() override {
     const auto client = Connect();
     if (!client.ok()) return client.status();
-    if (wait_option_->count() > 0) {
+    if (wait_flag_->given()) {
       absl::Status status = (*client)->WaitUntilServing(wait_, service_);
       if (status.ok()) return Print("SERVING\n");
       // It is the server that is late, not a call.
@@ -41,7 +43,7 @@ class HealthCommand : public Command {
  private:
   std::string service_;
   absl::Duration wait_ = absl::Seconds(30);
-  CLI::Option* wait_option_;
+  std::optional<Flag> wait_flag_;
 };
 
 }  // namespace

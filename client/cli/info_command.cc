@@ -81,10 +81,7 @@ class InfoCommand : public Command {
                 "Examples:\n"
                 "  attune info\n"
                 "  attune info --format json --server 10.0.0.7:50051") {
-    app()
-        .add_option("-f,--format", format_, "How to print it")
-        ->check(CLI::IsMember({"table", "json"}))
-        ->capture_default_str();
+    flags().Add("-f,--format", format_, "How to print it").OneOf({"table", "json"}).ShowDefault();
   }
 
   absl::Status Run() override {

@@ -23,26 +23,28 @@ InputFormat FormatOf(const InputFlags& flags) {
 
 }  // namespace
 
-void InputFlags::AddTo(CLI::App& app) {
-  CLI::Option* arguments = app.add_option("text", texts, "The texts, one an argument");
-  app.add_option("-i,--input", path, "Read texts from FILE, one a line; - is standard input")
-      ->type_name("FILE")
-      ->excludes(arguments);
-  app.add_option("--input-format", format,
-                 "How FILE is read; jsonl is one object with \"text\" a line (default: jsonl if "
-                 "FILE ends in .jsonl, else text)")
-      ->check(CLI::IsMember({"text", "jsonl"}));
+void InputFlags::AddTo(Flags& flags) {
+  const Flag arguments = flags.Add("text", texts, "The texts, one an argument");
+  flags.Add("-i,--input", path, "Read texts from FILE, one a line; - is standard input")
+      .Takes("FILE")
+      .Excludes(arguments);
+  flags
+      .Add("--input-format", format,
+           "How FILE is read; jsonl is one object with \"text\" a line (default: jsonl if "
+           "FILE ends in .jsonl, else text)")
+      .OneOf({"text", "jsonl"});
 }
 
-void InputFlags::RequireInput() {
+absl::Status InputFlags::ChooseInput() {
   if (kind == InputKind::kTextPair && texts.size() % 2 != 0) {
-    throw CLI::ValidationError("a pair is two arguments, but their number is odd");
+    return absl::InvalidArgumentError("a pair is two arguments, but their number is odd");
   }
-  if (!texts.empty() || !path.empty()) return;
+  if (!texts.empty() || !path.empty()) return absl::OkStatus();
   if (StdinIsTerminal()) {
-    throw CLI::ValidationError("no text: give it as an argument, or --input FILE");
+    return absl::InvalidArgumentError("no text: give it as an argument, or --input FILE");
   }
-  path = "-";
+  path = std::string("-");
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<InputSource>> InputSource::Open(const InputFlags& flags) {

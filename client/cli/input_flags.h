@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/cli/flags.h"
 #include "client/cli/text_input.h"
 
 namespace attune::cli {
@@ -23,10 +23,10 @@ struct InputFlags {
   InputKind kind = InputKind::kText;
 
   // Adds TEXT..., --input and --input-format.
-  void AddTo(CLI::App& app);
-  // For the command's parse_complete_callback: without texts and FILE, settles on standard input,
-  // or throws a CLI::ValidationError if that is a terminal.
-  void RequireInput();
+  void AddTo(Flags& flags);
+  // For Flags::Check: without texts and FILE, settles on standard input; kInvalidArgument if that
+  // is a terminal.
+  absl::Status ChooseInput();
 };
 
 // The inputs in order, with a place to name for each. Thread-compatible.

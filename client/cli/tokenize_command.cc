@@ -52,14 +52,11 @@ class TokenizeCommand : public Command {
                 "Examples:\n"
                 "  attune tokenize \"Unbelievable!\"\n"
                 "  attune tokenize --input texts.txt --format jsonl > tokens.jsonl") {
-    input_.AddTo(app());
-    truncation_.AddTo(app());
-    app()
-        .add_option("-f,--format", format_, "How to print it")
-        ->check(CLI::IsMember({"table", "jsonl"}))
-        ->capture_default_str();
-    app().add_flag("--no-specials", no_specials_, "Leave out [CLS], [SEP] and the like");
-    app().parse_complete_callback([this] { input_.RequireInput(); });
+    input_.AddTo(flags());
+    truncation_.AddTo(flags());
+    flags().Add("-f,--format", format_, "How to print it").OneOf({"table", "jsonl"}).ShowDefault();
+    flags().AddSwitch("--no-specials", no_specials_, "Leave out [CLS], [SEP] and the like");
+    flags().Check([this] { return input_.ChooseInput(); });
   }
 
   absl::Status Run() override;

@@ -6,20 +6,22 @@
 
 namespace attune::cli {
 
-void TruncationFlags::AddSideTo(CLI::App& app, const std::string& group) {
-  app.add_option("--truncate", side,
-                 "Which end of a text with too many tokens to cut off; error refuses it")
-      ->check(CLI::IsMember({"right", "left", "error"}))
-      ->capture_default_str()
-      ->group(group);
+void TruncationFlags::AddSideTo(Flags& flags, const std::string& group) {
+  flags
+      .Add("--truncate", side,
+           "Which end of a text with too many tokens to cut off; error refuses it")
+      .OneOf({"right", "left", "error"})
+      .ShowDefault()
+      .Group(group);
 }
 
-void TruncationFlags::AddTo(CLI::App& app, const std::string& group) {
-  AddSideTo(app, group);
-  app.add_option("--max-tokens", max_tokens,
-                 "Most tokens per text, specials included (default: the server's limit)")
-      ->check(CLI::PositiveNumber)
-      ->group(group);
+void TruncationFlags::AddTo(Flags& flags, const std::string& group) {
+  AddSideTo(flags, group);
+  flags
+      .Add("--max-tokens", max_tokens,
+           "Most tokens per text, specials included (default: the server's limit)")
+      .Positive()
+      .Group(group);
 }
 
 v1::Truncation TruncationFlags::truncation() const {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "attune/v1/attune.pb.h"
+#include "client/cli/flags.h"
 
 namespace attune::cli {
 
@@ -17,8 +17,8 @@ struct TruncationFlags {
   std::optional<uint32_t> max_tokens;
 
   // `group` is the heading in the help.
-  void AddSideTo(CLI::App& app, const std::string& group = "Options");  // --truncate alone
-  void AddTo(CLI::App& app, const std::string& group = "Options");
+  void AddSideTo(Flags& flags, const std::string& group = "Options");  // --truncate alone
+  void AddTo(Flags& flags, const std::string& group = "Options");
   v1::Truncation truncation() const;
 
   // Sets the fields of that name, which Encode, AttentionMap and Tokenize share.

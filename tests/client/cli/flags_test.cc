@@ -1,4 +1,4 @@
-#include "client/cli/command.h"
+#include "client/cli/flags.h"
 
 #include "gmock/gmock.h"
 #include "tests/support/status_matchers.h"
