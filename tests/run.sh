@@ -18,6 +18,7 @@ fi
 ATTUNE_TEST_MODEL=${ATTUNE_TEST_MODEL:-$(deploy/fetch-model.py)}
 export ATTUNE_TEST_MODEL
 
-cmake --preset release -DATTUNE_BUILD_TESTS=ON -DATTUNE_WERROR="${ATTUNE_WERROR:-OFF}"
+cmake --preset release -DATTUNE_BUILD_TESTS=ON -DATTUNE_WERROR="${ATTUNE_WERROR:-OFF}" \
+  -DATTUNE_PRECOMPILED_HEADERS=ON
 cmake --build --preset release
 ctest --preset release --no-tests=error --parallel "$(nproc)" "$@"
