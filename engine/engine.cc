@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/file_reader.h"
+#include "engine/base/not_finite_error.h"
 #include "engine/base/status_macros.h"
 #include "engine/model/weights.h"
 #include "engine/tensor/finite.h"
@@ -78,7 +79,7 @@ absl::Status PoolText(const Engine::PoolingPlan& plan, ConstMatrixView tokens,
     Pool(plan.modes[i], tokens, dst.subspan(i * hidden, hidden));
   }
   if (plan.normalize) NormalizeL2(dst);
-  if (!AllFinite(dst)) return absl::InternalError("the text vector is not finite");
+  if (!AllFinite(dst)) return NotFiniteError("the text vector is not finite");
   return absl::OkStatus();
 }
 

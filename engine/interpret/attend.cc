@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "engine/base/field_error.h"
 #include "engine/base/status_macros.h"
 #include "engine/interpret/attend_mask.h"
 #include "engine/interpret/attend_score.h"
@@ -27,9 +27,8 @@ absl::Status CheckStop(const StopFunction& should_stop) {
 absl::Status CheckFits(absl::string_view step, ConstMatrixView rows) {
   for (int64_t i = 0; i < rows.rows; ++i) {
     if (AllFinite(rows.row(i))) continue;
-    return absl::InvalidArgumentError(absl::StrCat("vectors give ", step,
-                                                   " beyond the range of f32 (3.4e38) in row ", i,
-                                                   "; scale the vectors or the matrices down"));
+    return FieldError("vectors", " give ", step, " beyond the range of f32 (3.4e38) in row ", i,
+                      "; scale the vectors or the matrices down");
   }
   return absl::OkStatus();
 }

@@ -7,7 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/field_error.h"
+#include "engine/base/not_finite_error.h"
 #include "engine/base/status_macros.h"
 #include "engine/tensor/finite.h"
 #include "engine/tensor/half.h"
@@ -35,9 +36,8 @@ absl::Status AppendF16(absl::Span<const float> row, std::string& bytes) {
   for (const float value : row) {
     // What rounds to 65,504 fits; its upper neighbour would be 65,536.
     if (std::abs(value) >= kLargestF16 + 16) {
-      return absl::InvalidArgumentError(absl::StrCat("query.encoding F16 holds values up to ",
-                                                     kLargestF16, ", but the map has ", value,
-                                                     "; ask for F32"));
+      return FieldError("query.encoding", " F16 holds values up to ", kLargestF16,
+                        ", but the map has ", value, "; ask for F32");
     }
     AppendBytes(F32ToF16(value), bytes);
   }
@@ -73,7 +73,7 @@ size_t CountKept(const MapSparsity& sparsity, absl::Span<const float> descending
 absl::Status MapEncoder::Append(ConstMatrixView map, absl::Span<const float> kept_mass) {
   for (int64_t i = 0; i < map.rows; ++i) {
     const absl::Span<const float> row = map.row(i);
-    if (!AllFinite(row)) return absl::InternalError("a map holds a value that is not finite");
+    if (!AllFinite(row)) return NotFiniteError("a map holds a value that is not finite");
     double share = 1;
     if (sparsity_.has_value()) {
       ATTUNE_RETURN_IF_ERROR(AppendSparseRow(row, share));

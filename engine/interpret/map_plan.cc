@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "engine/base/field_error.h"
 #include "engine/base/status_macros.h"
 #include "engine/interpret/attention_flow.h"
 #include "engine/interpret/value_zeroing.h"
@@ -103,9 +103,8 @@ absl::StatusOr<std::vector<int64_t>> Slice(absl::string_view field,
                                            std::vector<int64_t> units, int64_t unit_count) {
   if (!range.has_value()) return units;
   if (range->end > unit_count) {
-    return absl::InvalidArgumentError(absl::StrCat(field, " is [", range->begin, ", ", range->end,
-                                                   "); the map has ", unit_count,
-                                                   " rows and columns"));
+    return FieldError(field, " is [", range->begin, ", ", range->end, "); the map has ", unit_count,
+                      " rows and columns");
   }
   std::vector<int64_t> inside;
   std::copy_if(units.begin(), units.end(), std::back_inserter(inside),
@@ -151,9 +150,8 @@ absl::Status CheckLength(MapMatrix matrix, int64_t seq) {
       return absl::OkStatus();
   }
   if (seq <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("query.matrix ", MatrixName(matrix),
-                                                 " takes texts of at most ", most,
-                                                 " tokens; this one has ", seq));
+  return FieldError("query.matrix", " ", MatrixName(matrix), " takes texts of at most ", most,
+                    " tokens; this one has ", seq);
 }
 
 }  // namespace
@@ -234,7 +232,7 @@ absl::StatusOr<MapPlan> MakeMapPlan(MapQuery query, MapText text) {
   if (wanted.matrix == MapMatrix::kNone) return plan;
 
   if (wanted.block != MapBlock::kAll && plan.text.second_begin >= plan.text.seq) {
-    return absl::InvalidArgumentError("query.block needs query.text_pair; there is one text");
+    return FieldError("query.block", " needs query.text_pair; there is one text");
   }
   const BlockSides sides = SidesOf(wanted.block);
   plan.units = UnitsOf(wanted, plan.text);
@@ -255,9 +253,8 @@ absl::StatusOr<MapPlan> MakeMapPlan(MapQuery query, MapText text) {
               unit_count));
   }
   if (wanted.sparsity.has_value() && plan.columns() > kMaxSparseColumns) {
-    return absl::InvalidArgumentError(absl::StrCat("query.sparsity takes at most ",
-                                                   kMaxSparseColumns, " columns; the map has ",
-                                                   plan.columns()));
+    return FieldError("query.sparsity", " takes at most ", kMaxSparseColumns,
+                      " columns; the map has ", plan.columns());
   }
   return plan;
 }

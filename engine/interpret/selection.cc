@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/check.h"
+#include "engine/base/field_error.h"
 #include "engine/base/status_macros.h"
 
 namespace attune {
@@ -10,11 +11,10 @@ namespace {
 
 absl::Status BadRange(absl::string_view field, const IndexRange& range, int64_t count) {
   const std::string end = range.end.has_value() ? absl::StrCat(*range.end) : "the last";
-  return absl::InvalidArgumentError(absl::StrCat(field, " holds ", range.begin, " to ", end,
-                                                 "; a range must begin before its end, "
-                                                 "inside 0 to ",
-                                                 count, ", or counted from the last inside -",
-                                                 count, " to -1"));
+  return FieldError(field, " holds ", range.begin, " to ", end,
+                    "; a range must begin before its end, "
+                    "inside 0 to ",
+                    count, ", or counted from the last inside -", count, " to -1");
 }
 
 // Appends the numbers of `range`.
@@ -41,15 +41,13 @@ absl::StatusOr<std::vector<int64_t>> ResolveSelection(absl::string_view field,
   std::vector<bool> chosen(static_cast<size_t>(count), requested.empty());
   for (const int64_t value : requested) {
     if (value < -count || value >= count) {
-      return absl::InvalidArgumentError(absl::StrCat(field, " holds ", value, "; valid are 0 to ",
-                                                     count - 1, ", and -1 to ", -count,
-                                                     " counted from the last"));
+      return FieldError(field, " holds ", value, "; valid are 0 to ", count - 1, ", and -1 to ",
+                        -count, " counted from the last");
     }
     const int64_t number = value < 0 ? value + count : value;
     if (chosen[static_cast<size_t>(number)]) {
-      return absl::InvalidArgumentError(absl::StrCat(field, " holds ", value, ", but number ",
-                                                     number, " of 0 to ", count - 1,
-                                                     " was given before; give each once"));
+      return FieldError(field, " holds ", value, ", but number ", number, " of 0 to ", count - 1,
+                        " was given before; give each once");
     }
     chosen[static_cast<size_t>(number)] = true;
   }

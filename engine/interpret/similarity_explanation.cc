@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/check.h"
+#include "engine/base/not_finite_error.h"
 #include "engine/interpret/matrix_product.h"
 
 namespace attune {
@@ -55,7 +56,7 @@ absl::StatusOr<SimilarityExplanation> ExplainSimilarity(PoolingMode mode, ConstM
   explanation.contributions = Matrix(first.rows, second.rows);
   if (lengths == 0) return explanation;
   const double cosine = Dot(a, b) / lengths;
-  if (!std::isfinite(cosine)) return absl::InternalError("the cosine is not finite");
+  if (!std::isfinite(cosine)) return NotFiniteError("the cosine is not finite");
   explanation.cosine = std::clamp(cosine, -1.0, 1.0);
 
   const MatrixView contributions = explanation.contributions.view();
