@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "engine/base/field_error.h"
 #include "engine/base/sha256.h"
 #include "engine/base/status_macros.h"
 #include "server/map_text.h"
@@ -26,8 +27,7 @@ absl::StatusOr<int64_t> ResolveMaxBytes(const AttentionInput& input, const Serve
   const int64_t most = options.max_attention_reply_bytes;
   if (!input.max_bytes.has_value()) return std::min(kDefaultReplyBytes, most);
   if (*input.max_bytes < 1 || *input.max_bytes > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("query.max_bytes is ", *input.max_bytes, "; it must be from 1 to ", most));
+    return FieldError("query.max_bytes", " is ", *input.max_bytes, "; it must be from 1 to ", most);
   }
   return *input.max_bytes;
 }
@@ -47,9 +47,8 @@ absl::StatusOr<std::vector<int32_t>> MaskTokens(const Encoding& encoding,
   for (size_t i = 0; i < masked.size(); ++i) {
     const auto token = static_cast<size_t>(masked[i]);
     if (token >= ids.size() || seen[token]) {
-      return absl::InvalidArgumentError(absl::StrCat("query.mask_tokens[", i, "] is ", masked[i],
-                                                     "; give numbers from 0 to ", ids.size() - 1,
-                                                     ", each once"));
+      return FieldError(absl::StrCat("query.mask_tokens[", i, "]"), " is ", masked[i],
+                        "; give numbers from 0 to ", ids.size() - 1, ", each once");
     }
     seen[token] = true;
     ids[token] = mask_id;
@@ -68,8 +67,10 @@ std::string Sha256OfInput(const AttentionWork& work) {
                          static_cast<size_t>(work.vectors.rows * work.vectors.cols));
 }
 
-absl::Status DoesNotGo(absl::string_view field, absl::string_view input, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat(field, " does not go with ", input, ": ", why));
+// `value` is that of the field if others would do, with a space in front.
+absl::Status DoesNotGo(absl::string_view field, absl::string_view value, absl::string_view input,
+                       absl::string_view why) {
+  return FieldError(field, value, " does not go with ", input, ": ", why);
 }
 
 // What needs a text, or at least its tokens.
@@ -77,14 +78,14 @@ absl::Status CheckNeeds(const AttentionInput& input) {
   if (input.has_text()) return absl::OkStatus();
   const absl::string_view given = input.vectors.has_value() ? "query.vectors" : "query.token_ids";
   if (input.map.level == MapLevel::kWord) {
-    return DoesNotGo("query.level WORD", given, "there is no text to divide into words");
+    return DoesNotGo("query.level", " WORD", given, "there is no text to divide into words");
   }
-  if (!input.spans.empty()) return DoesNotGo("query.spans", given, "they are of a text");
+  if (!input.spans.empty()) return DoesNotGo("query.spans", "", given, "they are of a text");
   if (!input.vectors.has_value()) return absl::OkStatus();
   constexpr absl::string_view kNoTokens = "there is no token to mask";
-  if (!input.mask_tokens.empty()) return DoesNotGo("query.mask_tokens", given, kNoTokens);
+  if (!input.mask_tokens.empty()) return DoesNotGo("query.mask_tokens", "", given, kNoTokens);
   if (input.erasure == TokenErasure::kMask) {
-    return DoesNotGo("query.erasure MASK", given, kNoTokens);
+    return DoesNotGo("query.erasure", " MASK", given, kNoTokens);
   }
   return absl::OkStatus();
 }
@@ -96,23 +97,23 @@ absl::Status AttentionIntake::Resolve(AttentionInput& input) const {
   ATTUNE_RETURN_IF_ERROR(ResolveAblation(input));
   if (input.pooled_queries) {
     if (model_.pooling.size() != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("query.pooled_queries needs one pooling; this "
-                       "model puts ",
-                       model_.pooling.size(), " side by side"));
+      return FieldError("query.pooled_queries",
+                        " needs one pooling; this "
+                        "model puts ",
+                        model_.pooling.size(), " side by side");
     }
     input.map.pooled_queries = model_.pooling.front();
   }
   if (!input.spans.empty() && input.second_text.has_value()) {
-    return absl::InvalidArgumentError("query.spans are of one text; query.text_pair has two");
+    return FieldError("query.spans", " are of one text; query.text_pair has two");
   }
   ATTUNE_RETURN_IF_ERROR(CheckNeeds(input));
   ATTUNE_RETURN_IF_ERROR(CheckSpans(input.text, input.spans));
   const bool masks = !input.mask_tokens.empty() || input.erasure == TokenErasure::kMask;
   if (masks && engine_.tokenizer().mask_token_id() < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(input.mask_tokens.empty() ? "query.erasure MASK" : "query.mask_tokens",
-                     " needs a mask token, which this model's vocabulary does not have"));
+    return FieldError(input.mask_tokens.empty() ? "query.erasure" : "query.mask_tokens",
+                      input.mask_tokens.empty() ? " MASK" : "",
+                      " needs a mask token, which this model's vocabulary does not have");
   }
   ATTUNE_RETURN_IF_ERROR(ResolveMaxBytes(input, options_).status());
   return ValidateMapQuery(input.map);
@@ -143,8 +144,8 @@ absl::Status AttentionIntake::ResolveAblation(AttentionInput& input) const {
         heads, ResolveSelection(absl::StrCat(field, ".head"), heads, model_.config.heads));
     for (const int64_t head : heads) {
       if (ablation.mode(layer, head) != AblationMode::kNone) {
-        return absl::InvalidArgumentError(absl::StrCat(field, " holds head ", head, " of layer ",
-                                                       layer, ", which was given before"));
+        return FieldError(field, " holds head ", head, " of layer ", layer,
+                          ", which was given before");
       }
       ablation.Set(layer, head, entry.mode);
     }
@@ -177,8 +178,8 @@ absl::Status AttentionIntake::CheckErasure(const AttentionInput& input,
   if (input.erasure == TokenErasure::kNone) return absl::OkStatus();
   const auto erased = std::count(encoding.special.begin(), encoding.special.end(), false);
   if (erased <= kMaxErasedTokens) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "query.erasure takes texts of at most ", kMaxErasedTokens, " tokens; this one has ", erased));
+  return FieldError("query.erasure", " takes texts of at most ", kMaxErasedTokens,
+                    " tokens; this one has ", erased);
 }
 
 absl::StatusOr<int64_t> AttentionIntake::ReplyFits(const AttentionInput& input,
@@ -186,11 +187,12 @@ absl::StatusOr<int64_t> AttentionIntake::ReplyFits(const AttentionInput& input,
   ATTUNE_ASSIGN_OR_RETURN(const int64_t max_bytes, ResolveMaxBytes(input, options_));
   const int64_t bytes = AttentionReplyBytes(input, reply, engine_.tokenizer(), model_.dimension);
   if (bytes > max_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the attention map of ", reply.encoding.size(), " tokens needs ", bytes,
-        " bytes; query.max_bytes allows ", max_bytes,
-        "; ask for fewer layers or heads, a smaller encoding or a reduction, raise max_bytes and "
-        "the client's limit, or stream the map"));
+    return AboutField("query.max_bytes",
+                      absl::StrCat("the attention map of ", reply.encoding.size(), " tokens needs ",
+                                   bytes, " bytes; query.max_bytes allows ", max_bytes,
+                                   "; ask for fewer layers or heads, a smaller encoding or a "
+                                   "reduction, raise max_bytes and "
+                                   "the client's limit, or stream the map"));
   }
   return HeldFits(reply, bytes);
 }
@@ -198,12 +200,12 @@ absl::StatusOr<int64_t> AttentionIntake::ReplyFits(const AttentionInput& input,
 absl::StatusOr<int64_t> AttentionIntake::StreamFits(const AttentionInput& input,
                                                     const AttentionReply& reply) const {
   if (input.map.layer_reduction != MapReduction::kNone) {
-    return absl::InvalidArgumentError(
-        "query.layer_reduction needs every layer first; AttentionMap takes it, a stream does not");
+    return FieldError("query.layer_reduction",
+                      " needs every layer first; AttentionMap takes it, a stream does not");
   }
   if (input.erasure != TokenErasure::kNone) {
-    return absl::InvalidArgumentError(
-        "query.erasure needs passes of their own; AttentionMap takes it, a stream does not");
+    return FieldError("query.erasure",
+                      " needs passes of their own; AttentionMap takes it, a stream does not");
   }
   const int64_t bytes = AttentionReplyBytes(input, reply, engine_.tokenizer(), model_.dimension);
   const auto layers = static_cast<int64_t>(input.map.layers.size());
@@ -220,10 +222,10 @@ absl::StatusOr<int64_t> AttentionIntake::HeldFits(const AttentionReply& reply,
     held = std::numeric_limits<int64_t>::max();
   }
   if (held <= options_.attention_budget_bytes) return held;
-  return absl::InvalidArgumentError(
-      absl::StrCat("the attention map of ", reply.encoding.size(), " tokens needs ", held,
-                   " bytes of memory while it is made; the server's attention-budget is ",
-                   options_.attention_budget_bytes, "; send a shorter text"));
+  return AboutField(
+      "query", absl::StrCat("the attention map of ", reply.encoding.size(), " tokens needs ", held,
+                            " bytes of memory while it is made; the server's attention-budget is ",
+                            options_.attention_budget_bytes, "; send a shorter text"));
 }
 
 }  // namespace attune

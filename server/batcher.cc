@@ -3,8 +3,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/error_details.h"
+#include "server/retry_delay.h"
 
 namespace attune {
+
+namespace {
+
+absl::Status Closed() {
+  return WithRetryDelay(
+      WithReason(absl::UnavailableError("the server is draining"), ErrorReason::kDraining),
+      RetryDelay(kUnmeasuredWait));
+}
+
+}  // namespace
 
 Batcher::Batcher(const BatcherOptions& options, const Clock& clock)
     : options_(options), clock_(clock) {}
@@ -15,11 +27,9 @@ absl::Status Batcher::Add(std::vector<WorkItem> items) {
   const size_t added = items.size();
   {
     MutexLock lock(mu_);
-    if (closed_) return absl::UnavailableError("the server is draining");
+    if (closed_) return Closed();
     if (queued_tokens_ > 0 && queued_tokens_ + tokens > options_.max_queue_tokens) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the queue is full: ", queued_tokens_, " tokens wait, this request has ",
-                       tokens, ", the limit is ", options_.max_queue_tokens, "; try again later"));
+      return Full(tokens);
     }
     queued_tokens_ += tokens;
     for (WorkItem& item : items) queue_.push_back(std::move(item));
@@ -30,6 +40,15 @@ absl::Status Batcher::Add(std::vector<WorkItem> items) {
     changed_.NotifyAll();
   }
   return absl::OkStatus();
+}
+
+absl::Status Batcher::Full(int64_t tokens) const {
+  return LimitReached(
+      ErrorReason::kQueueFull,
+      {"max-queue-tokens", options_.max_queue_tokens, queued_tokens_, tokens},
+      absl::StrCat("the queue is full: ", queued_tokens_, " tokens wait, this request has ", tokens,
+                   ", the limit is ", options_.max_queue_tokens, "; try again later"),
+      RetryDelay(kUnmeasuredWait));
 }
 
 std::vector<WorkItem> Batcher::Take() {

@@ -48,6 +48,8 @@ class Batcher {
   int idle_workers() const;
 
  private:
+  // Why `tokens` more do not fit.
+  absl::Status Full(int64_t tokens) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Moves the next batch out of the queue; what is no longer wanted goes to `unwanted`.
   std::vector<WorkItem> NextBatch(std::vector<WorkItem>& unwanted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -8,6 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/mutex.h"
+#include "server/error_details.h"
+#include "server/retry_delay.h"
 
 namespace attune {
 
@@ -42,9 +44,12 @@ class ByteBudget {
   absl::StatusOr<Reservation> Reserve(int64_t bytes) {
     MutexLock lock(mu_);
     if (bytes > limit_bytes_ - held_bytes_) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "attention maps of other requests hold ", held_bytes_, " bytes, this one needs ", bytes,
-          ", the limit for all is ", limit_bytes_, "; try again later"));
+      return LimitReached(ErrorReason::kAttentionBudgetFull,
+                          {"attention-budget", limit_bytes_, held_bytes_, bytes},
+                          absl::StrCat("attention maps of other requests hold ", held_bytes_,
+                                       " bytes, this one needs ", bytes, ", the limit for all is ",
+                                       limit_bytes_, "; try again later"),
+                          RetryDelay(kUnmeasuredWait));
     }
     held_bytes_ += bytes;
     return Reservation(this, bytes);

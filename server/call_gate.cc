@@ -3,8 +3,14 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "server/error_details.h"
+#include "server/retry_delay.h"
 
 namespace attune {
+
+CallGate::CallGate()
+    : refusal_(WithReason(absl::UnavailableError("the server is loading"), ErrorReason::kLoading)) {
+}
 
 void CallGate::Serve(Backend backend) {
   MutexLock lock(mu_);
@@ -30,7 +36,7 @@ void CallGate::Leave() {
 
 absl::StatusOr<Backend> CallGate::backend() {
   MutexLock lock(mu_);
-  if (!refusal_.ok()) return refusal_;
+  if (!refusal_.ok()) return WithRetryDelay(refusal_, RetryDelay(kUnmeasuredWait));
   return backend_;
 }
 

@@ -23,6 +23,8 @@ struct Backend {
 // so that a drain knows when the last has ended. Thread-safe.
 class CallGate {
  public:
+  CallGate();
+
   // Until Serve, and again after Refuse, calls are to end with kUnavailable. The backend outlives
   // the last call.
   void Serve(Backend backend);
@@ -31,7 +33,7 @@ class CallGate {
   // Around each call, refused ones included.
   void Enter();
   void Leave();
-  // What answers a call, or the reason why it is refused.
+  // What answers a call, or the reason why it is refused, with a delay to try again after.
   absl::StatusOr<Backend> backend();
 
   // Waits until no call is inside; false if `timeout` passed first.
@@ -43,7 +45,7 @@ class CallGate {
   Mutex mu_;
   CondVar idle_;
   Backend backend_ ABSL_GUARDED_BY(mu_);
-  absl::Status refusal_ ABSL_GUARDED_BY(mu_) = absl::UnavailableError("the server is loading");
+  absl::Status refusal_ ABSL_GUARDED_BY(mu_);
   int64_t calls_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time last_arrival_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/not_finite_error.h"
 #include "engine/tensor/finite.h"
+#include "server/error_details.h"
 
 namespace attune {
 
@@ -49,7 +51,7 @@ void EncodeJob::Finish(int64_t index, ConstMatrixView hidden) {
   vector.truncated = encoding.truncated;
   absl::Status status = MakeVector(hidden, vector.values);
   if (!status.ok() && texts_.encodings.size() > 1) {
-    status = absl::Status(status.code(), absl::StrCat("item ", index, ": ", status.message()));
+    status = WithMessage(status, absl::StrCat("item ", index, ": ", status.message()));
   }
   ItemDone(std::move(status));
 }
@@ -65,7 +67,7 @@ absl::Status EncodeJob::MakeVector(ConstMatrixView hidden, std::vector<float>& v
     std::copy_n(hidden.row(i).data(), hidden.cols, tokens.row(i).data());
     if (plan_.normalize_tokens) NormalizeL2(tokens.row(i));
   }
-  return AllFinite(values) ? absl::OkStatus() : absl::InternalError("a token vector is not finite");
+  return AllFinite(values) ? absl::OkStatus() : NotFiniteError("a token vector is not finite");
 }
 
 void EncodeJob::Fail(int64_t /*index*/, absl::Status status) { ItemDone(std::move(status)); }

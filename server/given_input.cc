@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "engine/base/field_error.h"
 #include "engine/base/status_macros.h"
 
 namespace attune {
@@ -14,21 +15,18 @@ constexpr int32_t kNoToken = -1;
 
 absl::Status CheckVectors(absl::string_view field, ConstMatrixView vectors,
                           const ModelInfo& model) {
-  if (vectors.rows == 0) return absl::InvalidArgumentError(absl::StrCat(field, " is empty"));
+  if (vectors.rows == 0) return FieldError(field, " is empty");
   if (vectors.rows > model.max_tokens) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, " has ", vectors.rows, " rows; the limit is ", model.max_tokens));
+    return FieldError(field, " has ", vectors.rows, " rows; the limit is ", model.max_tokens);
   }
   if (vectors.cols != model.config.hidden) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, " has ", vectors.cols, " cols; the model takes ", model.config.hidden));
+    return FieldError(field, " has ", vectors.cols, " cols; the model takes ", model.config.hidden);
   }
   for (int64_t row = 0; row < vectors.rows; ++row) {
     for (int64_t col = 0; col < vectors.cols; ++col) {
       if (std::isfinite(vectors.at(row, col))) continue;
-      return absl::InvalidArgumentError(absl::StrCat(field, ".values[", row * vectors.cols + col,
-                                                     "] is ", vectors.at(row, col),
-                                                     "; it must be finite"));
+      return FieldError(absl::StrCat(field, ".values[", row * vectors.cols + col, "]"), " is ",
+                        vectors.at(row, col), "; it must be finite");
     }
   }
   return absl::OkStatus();
@@ -38,15 +36,14 @@ absl::Status CheckVectors(absl::string_view field, ConstMatrixView vectors,
 
 absl::StatusOr<Encoding> TakeTokenIds(absl::string_view field, absl::Span<const uint32_t> ids,
                                       const ModelInfo& model) {
-  if (ids.empty()) return absl::InvalidArgumentError(absl::StrCat(field, " is empty"));
+  if (ids.empty()) return FieldError(field, " is empty");
   if (static_cast<int64_t>(ids.size()) > model.max_tokens) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, " has ", ids.size(), " ids; the limit is ", model.max_tokens));
+    return FieldError(field, " has ", ids.size(), " ids; the limit is ", model.max_tokens);
   }
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < static_cast<uint64_t>(model.config.vocab)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(field, ".values[", i, "] is ", ids[i],
-                                                   "; it must be below ", model.config.vocab));
+    return FieldError(absl::StrCat(field, ".values[", i, "]"), " is ", ids[i],
+                      "; it must be below ", model.config.vocab);
   }
   Encoding encoding;
   encoding.ids.assign(ids.begin(), ids.end());

@@ -4,7 +4,10 @@
 #include <new>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "server/error_details.h"
+#include "server/retry_delay.h"
 
 namespace attune {
 namespace {
@@ -27,6 +30,12 @@ void FailAll(const std::vector<WorkItem>& items, const absl::Status& status) {
   }
 }
 
+absl::Status OutOfMemory(absl::string_view message) {
+  return WithRetryDelay(
+      WithReason(absl::ResourceExhaustedError(message), ErrorReason::kOutOfMemory),
+      RetryDelay(kUnmeasuredWait));
+}
+
 // What every item of the batch can do with.
 TextRows RowsWanted(const std::vector<WorkItem>& items) {
   const TextRows rows = items.front().job->rows_wanted();
@@ -44,7 +53,10 @@ void RunBatch(Session& session, const std::vector<WorkItem>& items) {
   options.should_stop = [&items] { return NobodyWaits(items); };
   options.rows = RowsWanted(items);
   const absl::StatusOr<ConstMatrixView> hidden = session.Forward(batch, options);
-  if (!hidden.ok()) return FailAll(items, hidden.status());
+  if (!hidden.ok()) {
+    const bool no_memory = absl::IsResourceExhausted(hidden.status());
+    return FailAll(items, no_memory ? OutOfMemory(hidden.status().message()) : hidden.status());
+  }
 
   for (size_t i = 0; i < items.size(); ++i) {
     const auto text = static_cast<int64_t>(i);
@@ -66,7 +78,7 @@ void RunItems(Session& session, std::vector<WorkItem> items) {
       RunBatch(session, items);
     }
   } catch (const std::bad_alloc&) {
-    FailAll(items, absl::ResourceExhaustedError("the server is out of memory; try again later"));
+    FailAll(items, OutOfMemory("the server is out of memory; try again later"));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/field_error.h"
 
 namespace attune {
 namespace {
@@ -73,9 +74,9 @@ absl::Status CheckSpans(absl::string_view text, absl::Span<const TextRange> span
     const bool ordered = span.begin >= last_end && span.begin < span.end &&
                          span.end <= static_cast<int64_t>(text.size());
     if (!ordered || !IsCharacterBorder(text, span.begin) || !IsCharacterBorder(text, span.end)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "query.spans[", i, "] is [", span.begin, ", ", span.end, "); spans must ascend without ",
-          "overlap, on character borders, within the text's ", text.size(), " bytes"));
+      return FieldError(absl::StrCat("query.spans[", i, "]"), " is [", span.begin, ", ", span.end,
+                        "); spans must ascend without ",
+                        "overlap, on character borders, within the text's ", text.size(), " bytes");
     }
     last_end = span.end;
   }

@@ -8,6 +8,7 @@
 #include "server/attend_job.h"
 #include "server/attention_job.h"
 #include "server/encode_job.h"
+#include "server/error_details.h"
 #include "server/given_input.h"
 #include "server/reply_size.h"
 #include "server/similarity_job.h"
@@ -64,13 +65,17 @@ VectorPlan MakePlan(const EncodeInput& input, const Engine& engine) {
   return plan;
 }
 
+// For what another model could answer.
+absl::Status ModelUnfit(absl::string_view message) {
+  return WithReason(absl::FailedPreconditionError(message), ErrorReason::kModelUnfit);
+}
+
 absl::Status CheckDimension(const EncodeInput& input, int64_t dimension, const ModelInfo& model) {
   if (!input.expected_dimension.has_value() || *input.expected_dimension == dimension) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat("options.expected_dimension is ",
-                                                    *input.expected_dimension, ", but model ",
-                                                    model.name, " gives ", dimension));
+  return ModelUnfit(absl::StrCat("options.expected_dimension is ", *input.expected_dimension,
+                                 ", but model ", model.name, " gives ", dimension));
 }
 
 // Whether the input is within the limits that a glance at its sizes can tell.
@@ -95,9 +100,8 @@ absl::Status CheckTypes(absl::string_view field, const std::vector<Encoding>& en
   for (const Encoding& encoding : encodings) {
     const auto largest = std::max_element(encoding.type_ids.begin(), encoding.type_ids.end());
     if (largest == encoding.type_ids.end() || *largest < config.type_vocab) continue;
-    return absl::FailedPreconditionError(absl::StrCat(field, " needs token type ", *largest,
-                                                      "; this model has types up to ",
-                                                      config.type_vocab - 1));
+    return ModelUnfit(absl::StrCat(field, " needs token type ", *largest,
+                                   "; this model has types up to ", config.type_vocab - 1));
   }
   return absl::OkStatus();
 }
@@ -126,7 +130,7 @@ absl::StatusOr<PoolingMode> ResolveTokenMean(const ModelInfo& model) {
   for (const PoolingMode mode : model.pooling) {
     absl::StrAppend(&names, names.empty() ? "" : " and ", PoolingModeName(mode));
   }
-  return absl::FailedPreconditionError(
+  return ModelUnfit(
       absl::StrCat("model ", model.name, " pools by ", names,
                    "; only the cosine of means over tokens is a sum over pairs of tokens"));
 }

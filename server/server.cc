@@ -18,6 +18,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/status_macros.h"
+#include "server/error_details.h"
 #include "server/model_loader.h"
 
 namespace attune {
@@ -226,9 +227,9 @@ bool Server::Drain() {
         {{"drain_delay_seconds", absl::ToDoubleSeconds(options_.drain_delay)}});
     WaitUnlessHurried(options_.drain_delay);
   }
-  const absl::Status draining = absl::UnavailableError("the server is draining; try another");
-  gate_.Refuse(draining);
-  encoder_service_.EndStreams(draining);
+  gate_.Refuse(WithReason(absl::UnavailableError("the server is draining; try another"),
+                          ErrorReason::kDraining));
+  encoder_service_.EndStreams(gate_.backend().status());
   health_service_.EndWatches();
   const bool finished = WaitIdleUnlessHurried();
   RefuseUntilQuiet();

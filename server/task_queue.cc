@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/error_details.h"
+#include "server/retry_delay.h"
 
 namespace attune {
 
@@ -24,9 +26,12 @@ absl::Status TaskQueue::Add(int64_t bytes, std::function<void()> task) {
   {
     MutexLock lock(mu_);
     if (pending_bytes_ > 0 && pending_bytes_ + bytes > max_pending_bytes_) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "too much text waits to be tokenised: ", pending_bytes_, " bytes, this request has ",
-          bytes, ", the limit is ", max_pending_bytes_, "; try again later"));
+      return LimitReached(ErrorReason::kPendingBytesFull,
+                          {"max-pending-bytes", max_pending_bytes_, pending_bytes_, bytes},
+                          absl::StrCat("too much text waits to be tokenised: ", pending_bytes_,
+                                       " bytes, this request has ", bytes, ", the limit is ",
+                                       max_pending_bytes_, "; try again later"),
+                          RetryDelay(kUnmeasuredWait));
     }
     pending_bytes_ += bytes;
     tasks_.push_back({bytes, std::move(task)});

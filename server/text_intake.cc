@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "engine/base/field_error.h"
 #include "engine/base/status_macros.h"
+#include "server/field_errors.h"
 
 namespace attune {
 namespace {
@@ -16,9 +18,8 @@ absl::StatusOr<int64_t> ResolveMaxTokens(const TextFields& fields, const Tokeniz
   if (!wanted.has_value()) return settings.max_tokens;
   const int64_t least = settings.add_special_tokens ? specials : 1;
   if (*wanted < least || *wanted > settings.max_tokens) {
-    return absl::InvalidArgumentError(absl::StrCat(fields.max_tokens, " is ", *wanted,
-                                                   "; it must be from ", least, " to ",
-                                                   settings.max_tokens));
+    return FieldError(fields.max_tokens, " is ", *wanted, "; it must be from ", least, " to ",
+                      settings.max_tokens);
   }
   return *wanted;
 }
@@ -27,8 +28,8 @@ absl::StatusOr<int64_t> ResolveMaxTokens(const TextFields& fields, const Tokeniz
 absl::Status CheckTextBytes(const TextFields& fields, size_t i, absl::string_view part,
                             absl::string_view text, const ServerOptions& options) {
   if (static_cast<int64_t>(text.size()) <= options.max_text_bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(fields.TextName(i), part, " has ", text.size(),
-                                                 " bytes; the limit is ", options.max_text_bytes));
+  return FieldError(absl::StrCat(fields.TextName(i), part), " has ", text.size(),
+                    " bytes; the limit is ", options.max_text_bytes);
 }
 
 // Turns each of `inputs` into tokens by encode(input, options). `specials` as above.
@@ -53,13 +54,11 @@ absl::StatusOr<std::vector<Encoding>> TokenizeEach(const TextFields& fields,
     ATTUNE_RETURN_IF_ERROR(call.CheckWanted(absl::Now()));
     absl::StatusOr<Encoding> encoding = encode(inputs[i], tokenize);
     if (!encoding.ok()) {
-      return absl::Status(encoding.status().code(),
-                          absl::StrCat(fields.TextName(i), ": ", encoding.status().message()));
+      return FieldError(fields.TextName(i), ": ", encoding.status().message());
     }
     if (encoding->truncated && policy.truncation == TruncationPolicy::kError) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(fields.TextName(i), " has more than ", tokenize.max_tokens,
-                       " tokens, which is the limit; shorten it or ask for truncation"));
+      return FieldError(fields.TextName(i), " has more than ", tokenize.max_tokens,
+                        " tokens, which is the limit; shorten it or ask for truncation");
     }
     encodings.push_back(*std::move(encoding));
   }
@@ -73,10 +72,9 @@ std::string TextFields::TextName(size_t index) const {
 }
 
 absl::Status CheckItemCount(absl::string_view field, size_t items, const ServerOptions& options) {
-  if (items == 0) return absl::InvalidArgumentError(absl::StrCat(field, " is empty"));
+  if (items == 0) return FieldError(field, " is empty");
   if (static_cast<int64_t>(items) > options.max_texts) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, " has ", items, " elements; the limit is ", options.max_texts));
+    return FieldError(field, " has ", items, " elements; the limit is ", options.max_texts);
   }
   return absl::OkStatus();
 }
@@ -84,20 +82,22 @@ absl::Status CheckItemCount(absl::string_view field, size_t items, const ServerO
 absl::Status CheckTexts(const TextFields& fields, absl::Span<const absl::string_view> texts,
                         const ServerOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckItemCount(fields.texts, texts.size(), options));
+  FieldErrors errors;
   for (size_t i = 0; i < texts.size(); ++i) {
-    ATTUNE_RETURN_IF_ERROR(CheckTextBytes(fields, i, "", texts[i], options));
+    errors.Add(CheckTextBytes(fields, i, "", texts[i], options));
   }
-  return absl::OkStatus();
+  return errors.Combined();
 }
 
 absl::Status CheckTextPairs(const TextFields& fields, absl::Span<const TextPair> pairs,
                             const ServerOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckItemCount(fields.texts, pairs.size(), options));
+  FieldErrors errors;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    ATTUNE_RETURN_IF_ERROR(CheckTextBytes(fields, i, ".first", pairs[i].first, options));
-    ATTUNE_RETURN_IF_ERROR(CheckTextBytes(fields, i, ".second", pairs[i].second, options));
+    errors.Add(CheckTextBytes(fields, i, ".first", pairs[i].first, options));
+    errors.Add(CheckTextBytes(fields, i, ".second", pairs[i].second, options));
   }
-  return absl::OkStatus();
+  return errors.Combined();
 }
 
 int64_t TotalBytes(absl::Span<const absl::string_view> texts) {

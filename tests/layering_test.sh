@@ -31,7 +31,7 @@ forbid 'server/' 'client/' 'server -> engine'
 forbid 'client/' '(engine|server)/' 'client -> proto'
 forbid '(engine|server|client)/' 'tests/|gtest/|gmock/' 'the product knows no test'
 
-transport='(grpc|grpcpp|google/protobuf|attune|tei|inference)/|httplib'
+transport='(grpc|grpcpp|google/(protobuf|rpc)|attune|tei|inference)/|httplib'
 forbid 'engine/' "$transport" 'no transport in the engine'
 forbid 'server/(batcher|worker_pool|request_pipeline|metrics)' "$transport" \
   'the pipeline knows no transport'

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "engine/base/field_error.h"
 #include "engine/base/status_macros.h"
 #include "server/codec/codec_fields.h"
 
@@ -89,8 +89,7 @@ absl::Status CheckGivenWeights(const v1::AttendRequest& request) {
   if (request.normalizer() != v1::ATTEND_NORMALIZER_UNSPECIFIED) excluded = "normalizer";
   if (request.score() != v1::ATTEND_SCORE_UNSPECIFIED) excluded = "score";
   if (excluded.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(excluded, " has no effect with given_weights; leave one of them out"));
+  return FieldError(excluded, " has no effect with given_weights; leave one of them out");
 }
 
 }  // namespace

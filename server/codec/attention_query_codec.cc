@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/field_error.h"
 #include "engine/base/status_macros.h"
 #include "server/codec/attention_codec.h"
 #include "server/codec/codec_fields.h"
@@ -253,8 +254,8 @@ absl::Status DecodeInput(const v1::AttentionQuery& query, AttentionInput& input)
     case v1::AttentionQuery::INPUT_NOT_SET:
       break;
   }
-  return absl::InvalidArgumentError(
-      "query.input is not set; it must be one of text, text_pair, token_ids and vectors");
+  return FieldError("query.input",
+                    " is not set; it must be one of text, text_pair, token_ids and vectors");
 }
 
 }  // namespace

@@ -1,16 +1,18 @@
 #include "server/codec/codec_fields.h"
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/field_error.h"
+#include "server/error_details.h"
 
 namespace attune {
 
 absl::Status NotBuilt(absl::string_view field) {
-  return absl::UnimplementedError(absl::StrCat(field, " is not built yet"));
+  return WithReason(absl::UnimplementedError(absl::StrCat(field, " is not built yet")),
+                    ErrorReason::kNotBuilt);
 }
 
 absl::Status UnknownEnum(absl::string_view field, int value) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " is ", value, ", which is not one of its values"));
+  return FieldError(field, " is ", value, ", which is not one of its values");
 }
 
 absl::StatusOr<TruncationPolicy> DecodeTruncation(absl::string_view field, v1::Truncation value) {
@@ -37,17 +39,15 @@ absl::StatusOr<AttentionWindow> DecodeMask(absl::string_view field,
     case v1::AttentionMask::KIND_NOT_SET:
       break;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " is of no kind; it must be one of causal and window"));
+  return FieldError(field, " is of no kind; it must be one of causal and window");
 }
 
 absl::StatusOr<ConstMatrixView> DecodeMatrixView(absl::string_view field,
                                                  const v1::Matrix& message) {
   // In 64 bits, since rows * cols can be 2^64 - 2^33.
   if (uint64_t{message.rows()} * message.cols() != static_cast<uint64_t>(message.values_size())) {
-    return absl::InvalidArgumentError(absl::StrCat(field, " has ", message.rows(), " rows and ",
-                                                   message.cols(), " cols, but ",
-                                                   message.values_size(), " values"));
+    return FieldError(field, " has ", message.rows(), " rows and ", message.cols(), " cols, but ",
+                      message.values_size(), " values");
   }
   return ConstMatrixView(message.values().data(), message.rows(), message.cols());
 }

@@ -1,6 +1,7 @@
 #include "server/codec/encode_codec.h"
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/field_error.h"
 #include "engine/base/status_macros.h"
 #include "server/codec/codec_fields.h"
 
@@ -74,7 +75,7 @@ absl::StatusOr<EncodeInput> DecodeEncodeRequest(const v1::EncodeRequest& request
   switch (request.input_case()) {
     case v1::EncodeRequest::kTexts:
       if (request.texts().values().empty()) {
-        return absl::InvalidArgumentError("texts.values is empty");
+        return FieldError("texts.values", " is empty");
       }
       input.kind = EncodeInput::Kind::kTexts;
       input.texts.assign(request.texts().values().begin(), request.texts().values().end());
@@ -101,8 +102,8 @@ absl::StatusOr<EncodeInput> DecodeEncodeRequest(const v1::EncodeRequest& request
       }
       break;
     case v1::EncodeRequest::INPUT_NOT_SET:
-      return absl::InvalidArgumentError(
-          "input is not set; it must be one of texts, text_pairs, token_ids and vectors");
+      return FieldError("input",
+                        " is not set; it must be one of texts, text_pairs, token_ids and vectors");
   }
   ATTUNE_RETURN_IF_ERROR(DecodeEncodeOptions(request.options(), input));
   return input;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/json.h"
 #include "engine/base/status_macros.h"
+#include "server/rpc_status.h"
 #include "server/status_message.h"
 
 namespace attune {
@@ -45,11 +46,15 @@ absl::StatusOr<std::string> EncodeJson(const google::protobuf::Message& message)
 }
 
 std::string EncodeJsonStatus(const absl::Status& status) {
-  Json json = Json::object();
-  json["code"] = static_cast<int>(status.code());
-  json["message"] = std::string(CutMessage(status.message()));
-  json["details"] = Json::array();
-  return DumpJson(json);
+  const google::rpc::Status sent = ToRpcStatus(status);
+  absl::StatusOr<std::string> json = EncodeJson(sent);
+  if (json.ok()) return *std::move(json);
+  // Its message is not UTF-8, which DumpJson mends.
+  Json plain = Json::object();
+  plain["code"] = sent.code();
+  plain["message"] = sent.message();
+  plain["details"] = Json::array();
+  return DumpJson(plain);
 }
 
 }  // namespace attune

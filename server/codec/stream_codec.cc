@@ -1,9 +1,10 @@
 #include "server/codec/stream_codec.h"
 
-#include <string>
+#include <utility>
 
 #include "engine/base/status_macros.h"
 #include "server/codec/encode_codec.h"
+#include "server/rpc_status.h"
 
 namespace attune {
 
@@ -20,8 +21,11 @@ v1::StreamEncodeResponse EncodeStreamAnswer(uint64_t id, const absl::StatusOr<En
   if (reply.ok()) {
     EncodeEmbedding(reply->vectors.front(), model, *response.mutable_embedding());
   } else {
-    response.mutable_error()->set_code(static_cast<int32_t>(reply.status().code()));
-    response.mutable_error()->set_message(std::string(reply.status().message()));
+    google::rpc::Status status = ToRpcStatus(reply.status());
+    v1::StreamItemError& error = *response.mutable_error();
+    error.set_code(status.code());
+    error.set_message(std::move(*status.mutable_message()));
+    error.mutable_details()->Swap(status.mutable_details());
   }
   return response;
 }

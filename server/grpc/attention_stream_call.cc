@@ -118,7 +118,7 @@ void AttentionStreamCall::End(const absl::Status& status) {
   if (finished_) return;
   finished_ = true;
   HandOver(this);
-  Finish(ToGrpcStatus(status));
+  Finish(EndOfCall(status, context_));
 }
 
 // What is under way sees it, and ends the stream: a layer at its next step, a write by failing.

@@ -40,14 +40,14 @@ EncoderService::EncoderService(CallGate& gate, const ServerOptions& options)
 void EncoderService::EndStreams(const absl::Status& reason) { streams_.EndAll(reason); }
 
 template <typename Request, typename Response>
-grpc::ServerUnaryReactor* EncoderService::StartCall(const grpc::CallbackServerContext& context,
+grpc::ServerUnaryReactor* EncoderService::StartCall(grpc::CallbackServerContext& context,
                                                     const Request& request, Response& response) {
   TakeOver(this);
   gate_.Enter();
   // "No deadline" arrives as one centuries away.
   const absl::Time deadline =
       std::min(absl::FromChrono(context.deadline()), absl::Now() + options_.max_deadline);
-  auto* call = new UnaryCall(gate_, deadline);
+  auto* call = new UnaryCall(gate_, context, deadline);
   const absl::StatusOr<Backend> backend = gate_.backend();
   if (!backend.ok()) {
     call->Answer(backend.status());
@@ -113,13 +113,13 @@ std::function<void(OpenStream&)> EncoderService::StreamOver() {
 }
 
 template <typename Reactor, typename Start>
-Reactor* EncoderService::StartStream(Start start) {
+Reactor* EncoderService::StartStream(grpc::CallbackServerContext& context, Start start) {
   TakeOver(this);
   gate_.Enter();
   const absl::StatusOr<Backend> backend = gate_.backend();
   if (!backend.ok()) {
     gate_.Leave();
-    return new EndedStream<Reactor>(ToGrpcStatus(backend.status()));
+    return new EndedStream<Reactor>(EndOfCall(backend.status(), context));
   }
   const auto stream = start(*backend);
   streams_.Add(*stream);
@@ -133,7 +133,7 @@ Reactor* EncoderService::StartStream(Start start) {
 grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>*
 EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
   using Reactor = grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>;
-  return StartStream<Reactor>([&](const Backend& backend) {
+  return StartStream<Reactor>(*context, [&](const Backend& backend) {
     return StreamEncodeCall::Create(*context, *backend.pipeline, StreamOptions(*context));
   });
 }
@@ -141,7 +141,7 @@ EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
 grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* EncoderService::StreamAttentionMap(
     grpc::CallbackServerContext* context, const v1::StreamAttentionMapRequest* request) {
   using Reactor = grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>;
-  return StartStream<Reactor>([&](const Backend& backend) {
+  return StartStream<Reactor>(*context, [&](const Backend& backend) {
     return AttentionStreamCall::Create(*context, *request, *backend.pipeline, *backend.tokenizer,
                                        absl::FromChrono(context->deadline()), StreamOver());
   });
@@ -154,8 +154,8 @@ grpc::ServerReadReactor<v1::HeadStatisticsRequest>* EncoderService::HeadStatisti
   options.deadline = absl::FromChrono(context->deadline());
   options.max_item_time = options_.max_deadline;
   options.on_done = StreamOver();
-  return StartStream<Reactor>([&](const Backend& backend) {
-    return HeadStatisticsCall::Create(*backend.pipeline, *response, std::move(options));
+  return StartStream<Reactor>(*context, [&](const Backend& backend) {
+    return HeadStatisticsCall::Create(*context, *backend.pipeline, *response, std::move(options));
   });
 }
 

@@ -51,12 +51,12 @@ class EncoderService final : public v1::EncoderService::CallbackService {
  private:
   // A call that is counted until its reactor is done.
   template <typename Request, typename Response>
-  grpc::ServerUnaryReactor* StartCall(const grpc::CallbackServerContext& context,
-                                      const Request& request, Response& response);
+  grpc::ServerUnaryReactor* StartCall(grpc::CallbackServerContext& context, const Request& request,
+                                      Response& response);
 
   // A stream that is counted and among the open ones until it is over. start(backend) creates it.
   template <typename Reactor, typename Start>
-  Reactor* StartStream(Start start);
+  Reactor* StartStream(grpc::CallbackServerContext& context, Start start);
 
   StreamEncodeCall::Options StreamOptions(const grpc::CallbackServerContext& context);
   // What a stream calls when it is over.

@@ -1,8 +1,12 @@
 #include "server/grpc/grpc_status.h"
 
+#include <optional>
 #include <string>
 
-#include "server/status_message.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "server/error_details.h"
+#include "server/rpc_status.h"
 
 namespace attune {
 namespace {
@@ -26,7 +30,17 @@ static_assert(SameCode(absl::StatusCode::kUnauthenticated, grpc::StatusCode::UNA
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(CutMessage(status.message()))};
+  const google::rpc::Status sent = ToRpcStatus(status);
+  const std::string details = sent.details().empty() ? "" : sent.SerializeAsString();
+  return {static_cast<grpc::StatusCode>(sent.code()), sent.message(), details};
+}
+
+grpc::Status EndOfCall(const absl::Status& status, grpc::CallbackServerContext& context) {
+  if (const std::optional<absl::Duration> delay = RetryDelayOf(status)) {
+    context.AddTrailingMetadata("grpc-retry-pushback-ms",
+                                absl::StrCat(absl::ToInt64Milliseconds(*delay)));
+  }
+  return ToGrpcStatus(status);
 }
 
 }  // namespace attune

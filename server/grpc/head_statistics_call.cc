@@ -6,15 +6,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/codec/attention_codec.h"
+#include "server/error_details.h"
 #include "server/grpc/grpc_status.h"
 #include "server/grpc/reactor_order.h"
 
 namespace attune {
 
-std::shared_ptr<HeadStatisticsCall> HeadStatisticsCall::Create(RequestPipeline& pipeline,
+std::shared_ptr<HeadStatisticsCall> HeadStatisticsCall::Create(grpc::CallbackServerContext& context,
+                                                               RequestPipeline& pipeline,
                                                                v1::HeadStatisticsResponse& response,
                                                                Options options) {
-  auto stream = std::make_shared<HeadStatisticsCall>(pipeline, response, std::move(options));
+  auto stream =
+      std::make_shared<HeadStatisticsCall>(context, pipeline, response, std::move(options));
   MutexLock lock(stream->mu_);
   stream->self_ = stream;
   return stream;
@@ -64,8 +67,8 @@ void HeadStatisticsCall::TakeReply(const absl::StatusOr<AttentionReply>& reply) 
     tokens_ += reply->encoding.size();
   } else if (end_.ok()) {
     takes_texts_ = false;
-    end_ = absl::Status(reply.status().code(),
-                        absl::StrCat("text ", aggregate_.texts(), ": ", reply.status().message()));
+    end_ = WithMessage(reply.status(),
+                       absl::StrCat("text ", aggregate_.texts(), ": ", reply.status().message()));
   }
   Advance();
 }
@@ -112,7 +115,7 @@ void HeadStatisticsCall::FinishStream() {
     EncodeHeadStatistics(aggregate_, tokens_, pipeline_.model_info(), response_);
   }
   HandOver(this);
-  Finish(ToGrpcStatus(end_));
+  Finish(EndOfCall(end_, context_));
 }
 
 }  // namespace attune

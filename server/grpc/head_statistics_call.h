@@ -1,6 +1,7 @@
 #ifndef ATTUNE_SERVER_GRPC_HEAD_STATISTICS_CALL_H_
 #define ATTUNE_SERVER_GRPC_HEAD_STATISTICS_CALL_H_
 
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <cstdint>
@@ -36,16 +37,17 @@ class HeadStatisticsCall final : public grpc::ServerReadReactor<v1::HeadStatisti
     std::function<void(OpenStream& stream)> on_done;
   };
 
-  // The stream keeps itself alive until it is over. Open starts it. `pipeline` and `response` are
-  // borrowed until then.
-  static std::shared_ptr<HeadStatisticsCall> Create(RequestPipeline& pipeline,
+  // The stream keeps itself alive until it is over. Open starts it. `context`, `pipeline` and
+  // `response` are borrowed until then.
+  static std::shared_ptr<HeadStatisticsCall> Create(grpc::CallbackServerContext& context,
+                                                    RequestPipeline& pipeline,
                                                     v1::HeadStatisticsResponse& response,
                                                     Options options);
 
   // Use Create.
-  HeadStatisticsCall(RequestPipeline& pipeline, v1::HeadStatisticsResponse& response,
-                     Options options)
-      : pipeline_(pipeline), response_(response), options_(std::move(options)) {}
+  HeadStatisticsCall(grpc::CallbackServerContext& context, RequestPipeline& pipeline,
+                     v1::HeadStatisticsResponse& response, Options options)
+      : context_(context), pipeline_(pipeline), response_(response), options_(std::move(options)) {}
 
   void Open();
 
@@ -67,6 +69,7 @@ class HeadStatisticsCall final : public grpc::ServerReadReactor<v1::HeadStatisti
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FinishStream() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  grpc::CallbackServerContext& context_;
   RequestPipeline& pipeline_;
   v1::HeadStatisticsResponse& response_;
   const Options options_;

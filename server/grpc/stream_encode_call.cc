@@ -167,7 +167,7 @@ void StreamEncodeCall::FinishIfOver() {
   if (takes_items_ || writing_ || !answers_.empty() || !in_pipeline_.empty()) return;
   finished_ = true;
   HandOver(this);
-  Finish(ToGrpcStatus(end_));
+  Finish(EndOfCall(end_, context_));
 }
 
 }  // namespace attune

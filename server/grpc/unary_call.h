@@ -1,6 +1,7 @@
 #ifndef ATTUNE_SERVER_GRPC_UNARY_CALL_H_
 #define ATTUNE_SERVER_GRPC_UNARY_CALL_H_
 
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
@@ -17,8 +18,9 @@ namespace attune {
 // gRPC's side of one unary call. Lives until OnDone, which gRPC calls after the one Answer.
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(CallGate& gate, absl::Time deadline)
-      : gate_(gate), call_(std::make_shared<Call>(deadline)) {
+  // `context` is borrowed until OnDone.
+  UnaryCall(CallGate& gate, grpc::CallbackServerContext& context, absl::Time deadline)
+      : gate_(gate), context_(context), call_(std::make_shared<Call>(deadline)) {
     HandOver(this);
   }
 
@@ -27,7 +29,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   // Exactly once; the object may be gone when it returns.
   void Answer(const absl::Status& status) {
     HandOver(this);
-    Finish(ToGrpcStatus(status));
+    Finish(EndOfCall(status, context_));
   }
 
   // May run at the same time as Answer.
@@ -46,6 +48,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
  private:
   CallGate& gate_;
+  grpc::CallbackServerContext& context_;
   const std::shared_ptr<Call> call_;
 };
 

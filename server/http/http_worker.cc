@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <new>
@@ -15,8 +16,10 @@
 #include "absl/time/clock.h"
 #include "engine/base/log.h"
 #include "server/codec/json_codec.h"
+#include "server/error_details.h"
 #include "server/http/dashboard.h"
 #include "server/http/http_status.h"
+#include "server/retry_delay.h"
 
 namespace attune {
 namespace {
@@ -46,8 +49,25 @@ void Reply(httplib::Response& response, int http_status, absl::string_view type,
   response.body = std::move(body);
 }
 
+// The standard header has whole seconds; the other is what clients of HTTP APIs agreed on.
+void SetRetryAfter(absl::Duration delay, httplib::Response& response) {
+  const int64_t seconds = absl::ToInt64Seconds(absl::Ceil(delay, absl::Seconds(1)));
+  response.set_header("Retry-After", absl::StrCat(std::max(seconds, int64_t{1})));
+  response.set_header("retry-after-ms", absl::StrCat(absl::ToInt64Milliseconds(delay)));
+}
+
+// For what the process has too little of at the moment.
+absl::Status ShortOf(ErrorReason reason, absl::string_view what) {
+  return WithRetryDelay(
+      WithReason(absl::ResourceExhaustedError(absl::StrCat("the server is short of ", what)),
+                 reason),
+      RetryDelay(kUnmeasuredWait));
+}
+
 void ReplyError(httplib::Response& response, int http_status, const absl::Status& status) {
-  if (http_status == 429 || http_status == 503) response.set_header("Retry-After", "1");
+  if (const std::optional<absl::Duration> delay = RetryDelayOf(status)) {
+    SetRetryAfter(*delay, response);
+  }
   Reply(response, http_status, "application/json", EncodeJsonStatus(status));
 }
 
@@ -103,7 +123,7 @@ HttpWorker::HttpWorker(const HttpPort& port) : port_(port) {
   set_exception_handler([](const httplib::Request& /*request*/, httplib::Response& response,
                            std::exception_ptr /*exception*/) {
     // Only allocations throw here.
-    ReplyError(response, absl::ResourceExhaustedError("the server is short of memory"));
+    ReplyError(response, ShortOf(ErrorReason::kOutOfMemory, "memory"));
   });
 }
 
@@ -209,8 +229,7 @@ void HttpWorker::CallMethod(absl::string_view path, absl::string_view body,
   const auto call = std::make_shared<Call>(deadline);
   json_call_ = NewJsonCall(path, *port_.gate);
   if (json_call_->done() < 0) {
-    return ReplyError(response,
-                      absl::ResourceExhaustedError("the server is short of file descriptors"));
+    return ReplyError(response, ShortOf(ErrorReason::kOutOfDescriptors, "file descriptors"));
   }
   json_call_->Start(body, call);
   switch (connection_->WaitFor(json_call_->done(), deadline)) {
