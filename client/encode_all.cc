@@ -13,6 +13,7 @@
 #include "client/batch_splitter.h"
 #include "client/client.h"
 #include "client/encode_messages.h"
+#include "client/error_details.h"
 #include "client/grpc_status.h"
 #include "client/input_index.h"
 #include "grpcpp/completion_queue.h"
@@ -247,9 +248,9 @@ absl::Status BulkEncode::ErrorOf(const PendingCall& call) const {
     if (index && *index < inputs)
       return internal::WithInputIndex(status, call.first_index + *index);
   }
-  return absl::Status(status.code(),
-                      absl::StrCat("inputs ", call.first_index, " to ",
-                                   call.first_index + inputs - 1, ": ", status.message()));
+  return internal::WithMessage(
+      status, absl::StrCat("inputs ", call.first_index, " to ", call.first_index + inputs - 1, ": ",
+                           status.message()));
 }
 
 absl::Status BulkEncode::Deliver(PendingCall& call) {

@@ -1,5 +1,8 @@
 #include "client/grpc_status.h"
 
+#include "absl/strings/cord.h"
+#include "google/rpc/status.pb.h"
+
 namespace attune {
 namespace {
 
@@ -30,8 +33,15 @@ static_assert(Same(absl::StatusCode::kDataLoss, grpc::StatusCode::DATA_LOSS));
 absl::Status ToAbslStatus(const grpc::Status& status) {
   const int code = status.error_code();
   const bool known = code >= grpc::StatusCode::OK && code <= grpc::StatusCode::UNAUTHENTICATED;
-  return absl::Status(known ? static_cast<absl::StatusCode>(code) : absl::StatusCode::kUnknown,
+  absl::Status result(known ? static_cast<absl::StatusCode>(code) : absl::StatusCode::kUnknown,
                       status.error_message());
+  google::rpc::Status details;
+  if (!result.ok() && details.ParseFromString(status.error_details())) {
+    for (const google::protobuf::Any& detail : details.details()) {
+      result.SetPayload(detail.type_url(), absl::Cord(detail.value()));
+    }
+  }
+  return result;
 }
 
 }  // namespace attune

@@ -7,8 +7,9 @@
 
 namespace attune {
 
-// The same code and message. A code that gRPC does not define becomes kUnknown. The message comes
-// from the network: it may hold control characters and bytes that are not UTF-8.
+// The same code and message, and the details as payloads (client/error_details.h). A code that gRPC
+// does not define becomes kUnknown. The message comes from the network: it may hold control
+// characters and bytes that are not UTF-8.
 absl::Status ToAbslStatus(const grpc::Status& status);
 
 }  // namespace attune

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "client/client.h"
 #include "client/encode_messages.h"
+#include "client/error_details.h"
 #include "client/grpc_status.h"
 #include "client/input_index.h"
 #include "grpcpp/completion_queue.h"
@@ -27,7 +28,7 @@ absl::Status WithIndexOfText(const absl::Status& status) {
       !absl::SimpleAtoi(message.substr(0, message.find(':')), &index)) {
     return status;
   }
-  return internal::WithInputIndex(absl::Status(status.code(), status.message().substr(colon + 2)),
+  return internal::WithInputIndex(internal::WithMessage(status, status.message().substr(colon + 2)),
                                   index);
 }
 

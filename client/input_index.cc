@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/client.h"
+#include "client/error_details.h"
 
 namespace attune {
 namespace {
@@ -16,7 +17,7 @@ constexpr absl::string_view kInputIndexPayload = "attune.v1/input_index";
 }  // namespace
 
 absl::Status internal::WithInputIndex(const absl::Status& status, size_t index) {
-  absl::Status result(status.code(), absl::StrCat("input ", index, ": ", status.message()));
+  absl::Status result = WithMessage(status, absl::StrCat("input ", index, ": ", status.message()));
   result.SetPayload(kInputIndexPayload, absl::Cord(absl::StrCat(index)));
   return result;
 }

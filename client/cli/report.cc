@@ -1,10 +1,17 @@
 #include "client/cli/report.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "client/cli/display.h"
+#include "client/error_details.h"
 
 namespace attune::cli {
 namespace {
+
+std::string Rounded(absl::Duration delay) {
+  return absl::FormatDuration(absl::Ceil(delay, absl::Milliseconds(100)));
+}
 
 std::string NextStep(const absl::Status& status, const ClientOptions& options) {
   switch (status.code()) {
@@ -17,6 +24,9 @@ std::string NextStep(const absl::Status& status, const ClientOptions& options) {
       return absl::StrCat("There was no answer within ", absl::FormatDuration(options.deadline),
                           ". Give it longer with --timeout, or send less at a time.");
     case absl::StatusCode::kResourceExhausted:
+      if (const auto delay = RetryDelayOfError(status)) {
+        return absl::StrCat("The server is full: try again in ", Rounded(*delay), ".");
+      }
       return "The server is full: try again in a while. If a message was too large: send less at "
              "a time; `attune info` shows the limits.";
     case absl::StatusCode::kUnimplemented:
@@ -35,8 +45,10 @@ std::string NextStep(const absl::Status& status, const ClientOptions& options) {
 }  // namespace
 
 std::string DescribeError(const absl::Status& status, const ClientOptions& options) {
+  const std::optional<std::string> reason = ReasonOfError(status);
   std::string text = absl::StrCat("attune: ", PrintableMessage(status.message()), " (",
-                                  absl::StatusCodeToString(status.code()), ")\n");
+                                  absl::StatusCodeToString(status.code()),
+                                  reason ? ", " + PrintableMessage(*reason) : "", ")\n");
   const std::string next_step = NextStep(status, options);
   if (!next_step.empty()) absl::StrAppend(&text, PrintableMessage(next_step), "\n");
   return text;
