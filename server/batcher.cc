@@ -1,13 +1,14 @@
 #include "server/batcher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/status_macros.h"
 #include "server/error_details.h"
 #include "server/retry_delay.h"
 
 namespace attune {
-
 namespace {
 
 absl::Status Closed() {
@@ -16,23 +17,55 @@ absl::Status Closed() {
       RetryDelay(kUnmeasuredWait));
 }
 
+WorkClass ClassOf(const std::vector<WorkItem>& items) {
+  if (static_cast<int64_t>(items.size()) > Batcher::kMostInteractiveItems) return WorkClass::kBulk;
+  return items.front().job->call().work_class();
+}
+
 }  // namespace
 
-Batcher::Batcher(const BatcherOptions& options, const Clock& clock)
-    : options_(options), clock_(clock) {}
+// What calls know of the batcher, which they may outlive.
+class Batcher::Remover final : public CancelListener {
+ public:
+  explicit Remover(Batcher& batcher) : batcher_(&batcher) {}
+
+  void OnCancelled(const Call& call) override {
+    MutexLock lock(mu_);
+    if (batcher_ != nullptr) batcher_->DropCancelled(call);
+  }
+  // Returns when nobody is in OnCancelled, and nobody will do anything there.
+  void Detach() {
+    MutexLock lock(mu_);
+    batcher_ = nullptr;
+  }
+
+ private:
+  Mutex mu_;
+  Batcher* batcher_ ABSL_GUARDED_BY(mu_);
+};
+
+// Half a batch is the least turn, so that every batch has room for two clients.
+Batcher::Batcher(const BatcherOptions& options, const Clock& clock, QueueObserver* observer)
+    : options_(options),
+      clock_(clock),
+      observer_(observer),
+      remover_(std::make_shared<Remover>(*this)),
+      queue_(std::max<int64_t>(1, options.max_batch_tokens / 2)) {}
+
+Batcher::~Batcher() { remover_->Detach(); }
 
 absl::Status Batcher::Add(std::vector<WorkItem> items) {
-  int64_t tokens = 0;
-  for (const WorkItem& item : items) tokens += item.tokens;
   const size_t added = items.size();
   {
     MutexLock lock(mu_);
-    if (closed_) return Closed();
-    if (queued_tokens_ > 0 && queued_tokens_ + tokens > options_.max_queue_tokens) {
-      return Full(tokens);
-    }
-    queued_tokens_ += tokens;
-    for (WorkItem& item : items) queue_.push_back(std::move(item));
+    const absl::Time now = clock_.Now();
+    DropExpired(now);
+    ATTUNE_RETURN_IF_ERROR(Admit(items, now));
+    Call& call = items.front().job->call();
+    // A call that is cancelled from here on waits for the lock, and then finds its items.
+    if (!call.ListenForCancel(remover_)) return call.CheckWanted(now);
+    const WorkClass work_class = ClassOf(items);
+    queue_.Push(std::move(items), work_class, now);
   }
   if (added == 1) {
     changed_.NotifyOne();
@@ -42,63 +75,133 @@ absl::Status Batcher::Add(std::vector<WorkItem> items) {
   return absl::OkStatus();
 }
 
-absl::Status Batcher::Full(int64_t tokens) const {
-  return LimitReached(
-      ErrorReason::kQueueFull,
-      {"max-queue-tokens", options_.max_queue_tokens, queued_tokens_, tokens},
-      absl::StrCat("the queue is full: ", queued_tokens_, " tokens wait, this request has ", tokens,
-                   ", the limit is ", options_.max_queue_tokens, "; try again later"),
-      RetryDelay(kUnmeasuredWait));
+absl::Status Batcher::Admit(const std::vector<WorkItem>& items, absl::Time now) {
+  if (closed_) return Closed();
+  const Call& call = items.front().job->call();
+  ATTUNE_RETURN_IF_ERROR(call.CheckWanted(now));
+  const int64_t tokens = TotalTokens(items);
+  if (tokens == 0 || queue_.tokens() == 0) return absl::OkStatus();
+  ATTUNE_RETURN_IF_ERROR(CheckRoom(tokens, static_cast<int64_t>(items.size()), now));
+  return CheckDeadline(call, ClassOf(items), tokens, now);
+}
+
+absl::Status Batcher::CheckRoom(int64_t tokens, int64_t items, absl::Time now) {
+  if (queue_.tokens() + tokens > options_.max_queue_tokens) {
+    ++counts_.rejected_queue_tokens;
+    return LimitReached(
+        ErrorReason::kQueueFull,
+        {"max-queue-tokens", options_.max_queue_tokens, queue_.tokens(), tokens},
+        absl::StrCat("the queue is full: ", queue_.tokens(), " tokens wait, this request has ",
+                     tokens, ", the limit is ", options_.max_queue_tokens, "; try again later"),
+        RetryDelay(HalfFullIn(now)));
+  }
+  if (queue_.items() + items > options_.max_queue_items) {
+    ++counts_.rejected_queue_items;
+    return LimitReached(
+        ErrorReason::kQueueFull,
+        {"max-queue-items", options_.max_queue_items, queue_.items(), items},
+        absl::StrCat("the queue is full: ", queue_.items(), " texts wait, this request has ", items,
+                     ", the limit is ", options_.max_queue_items, "; try again later"),
+        RetryDelay(HalfFullIn(now)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Batcher::CheckDeadline(const Call& call, WorkClass work_class, int64_t tokens,
+                                    absl::Time now) {
+  const std::optional<absl::Duration> predicted =
+      prediction_.TimeFor(queue_.TokensUntilTaken(work_class, call, tokens), now);
+  const absl::Duration allowed = call.deadline() - now;
+  if (!predicted.has_value() || *predicted <= allowed) return absl::OkStatus();
+  ++counts_.rejected_deadline_unreachable;
+  const int64_t predicted_ms = absl::ToInt64Milliseconds(*predicted + absl::Microseconds(500));
+  const int64_t allowed_ms = absl::ToInt64Milliseconds(allowed);
+  absl::Status refusal = absl::ResourceExhaustedError(absl::StrCat(
+      "the deadline cannot be met: with what waits ahead this request is predicted to take ",
+      predicted_ms, " ms, its deadline allows ", allowed_ms,
+      " ms; try again later, or allow more"));
+  refusal = WithReason(std::move(refusal), ErrorReason::kDeadlineUnreachable,
+                       {{"predicted_ms", absl::StrCat(predicted_ms)},
+                        {"allowed_ms", absl::StrCat(allowed_ms)}});
+  return WithRetryDelay(std::move(refusal), RetryDelay(*predicted - allowed));
 }
 
 std::vector<WorkItem> Batcher::Take() {
   for (;;) {
-    std::vector<WorkItem> unwanted;
+    std::vector<Unwanted> unwanted;
     std::vector<WorkItem> batch;
     bool ended = false;
     {
       MutexLock lock(mu_);
-      ++blocked_workers_;
-      while (queue_.empty() && !closed_) changed_.Wait(mu_);
-      --blocked_workers_;
-      batch = NextBatch(unwanted);
+      while (queue_.empty() && unwanted_.empty() && !closed_) {
+        prediction_.WorkerIdles();
+        ++blocked_workers_;
+        changed_.Wait(mu_);
+        --blocked_workers_;
+      }
+      const absl::Time now = clock_.Now();
+      DropExpired(now);
+      unwanted = std::exchange(unwanted_, {});
+      batch = NextBatch(now);
       ended = closed_ && queue_.empty();
     }
     // Outside the lock: an answer runs the caller's code.
-    for (WorkItem& item : unwanted) {
-      item.job->Fail(item.index, item.job->call().CheckWanted(clock_.Now()));
+    for (const Unwanted& dropped : unwanted) {
+      dropped.item.job->Fail(dropped.item.index, dropped.reason);
     }
     if (!batch.empty() || ended) return batch;
   }
 }
 
-std::vector<WorkItem> Batcher::NextBatch(std::vector<WorkItem>& unwanted) {
-  const absl::Time now = clock_.Now();
+std::vector<WorkItem> Batcher::NextBatch(absl::Time now) {
   std::vector<WorkItem> batch;
   int64_t tokens = 0;
   while (!queue_.empty()) {
-    const WorkItem& next = queue_.front();
-    if (!next.job->call().CheckWanted(now).ok()) {
-      unwanted.push_back(PopFront());
-      continue;
-    }
+    const WorkItem& next = queue_.Front();
     const bool alone = next.job->runs_alone();
     if (!batch.empty() && (alone || tokens + next.tokens > options_.max_batch_tokens ||
                            static_cast<int64_t>(batch.size()) >= options_.max_batch_items)) {
       break;
     }
-    tokens += next.tokens;
-    batch.push_back(PopFront());
+    FairQueue::Taken taken = queue_.Pop();
+    if (observer_ != nullptr && taken.item.tokens > 0) {
+      observer_->OnItemTaken(taken.work_class, now - taken.since);
+    }
+    tokens += taken.item.tokens;
+    batch.push_back(std::move(taken.item));
     if (alone) break;
   }
   return batch;
 }
 
-WorkItem Batcher::PopFront() {
-  WorkItem item = std::move(queue_.front());
-  queue_.pop_front();
-  queued_tokens_ -= item.tokens;
-  return item;
+void Batcher::Finished(int64_t tokens) {
+  MutexLock lock(mu_);
+  prediction_.Finished(tokens, blocked_workers_ == 0, clock_.Now());
+}
+
+// The items keep the call alive until they are failed.
+void Batcher::DropCancelled(const Call& call) {
+  {
+    MutexLock lock(mu_);
+    std::vector<WorkItem> items = queue_.RemoveCall(call);
+    if (items.empty()) return;
+    counts_.items_cancelled += static_cast<int64_t>(items.size());
+    Drop(std::move(items), clock_.Now());
+  }
+  changed_.NotifyOne();
+}
+
+void Batcher::DropExpired(absl::Time now) {
+  std::vector<WorkItem> items = queue_.RemoveExpired(now);
+  counts_.items_expired += static_cast<int64_t>(items.size());
+  Drop(std::move(items), now);
+}
+
+void Batcher::Drop(std::vector<WorkItem> items, absl::Time now) {
+  for (WorkItem& item : items) {
+    absl::Status reason = item.job->call().CheckWanted(now);
+    unwanted_.push_back({std::move(item), std::move(reason)});
+  }
 }
 
 void Batcher::Close() {
@@ -111,12 +214,38 @@ void Batcher::Close() {
 
 int64_t Batcher::queued_tokens() const {
   MutexLock lock(mu_);
-  return queued_tokens_;
+  return queue_.tokens();
+}
+
+QueueCounts Batcher::counts() const {
+  MutexLock lock(mu_);
+  QueueCounts counts = counts_;
+  counts.queued_items = queue_.items();
+  counts.queued_tokens = queue_.tokens();
+  return counts;
 }
 
 int Batcher::idle_workers() const {
   MutexLock lock(mu_);
-  return queued_tokens_ > 0 ? 0 : blocked_workers_;
+  return queue_.tokens() > 0 ? 0 : blocked_workers_;
+}
+
+absl::Duration Batcher::TimeToHalfFull() const {
+  MutexLock lock(mu_);
+  return HalfFullIn(clock_.Now());
+}
+
+absl::Duration Batcher::HalfFullIn(absl::Time now) const {
+  const int64_t half_tokens = options_.max_queue_tokens / 2;
+  const int64_t half_items = options_.max_queue_items / 2;
+  int64_t excess = std::max<int64_t>(0, queue_.tokens() - half_tokens);
+  if (queue_.items() > half_items) {
+    // Items have as many tokens as they have on average.
+    const int64_t tokens_per_item = queue_.tokens() / queue_.items();
+    excess = std::max(excess, (queue_.items() - half_items) * tokens_per_item);
+  }
+  if (excess == 0) return absl::ZeroDuration();
+  return prediction_.TimeFor(excess, now).value_or(kUnmeasuredWait);
 }
 
 }  // namespace attune

@@ -1,30 +1,74 @@
 #ifndef ATTUNE_SERVER_CALL_H_
 #define ATTUNE_SERVER_CALL_H_
 
-#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "engine/base/mutex.h"
 
 namespace attune {
 
-// The life of one request as everyone who works on it sees it: until when the answer is wanted, and
-// whether it still is. Thread-safe.
+class Call;
+
+// How soon an answer is wanted. Of two classes that both have work waiting, the first gets most of
+// the workers' time, and neither gets none.
+enum class WorkClass {
+  kInteractive,
+  kBulk,  // items of streams, and requests of many texts
+};
+
+// Whatever holds a place for a call, and wants to free it as soon as nobody waits for the answer.
+class CancelListener {
+ public:
+  virtual ~CancelListener() = default;
+  // On the thread that cancels, which may hold locks: must be quick, and must not answer the call.
+  virtual void OnCancelled(const Call& call) = 0;
+};
+
+// The life of one request as everyone who works on it sees it: whose it is, until when the answer
+// is wanted, and whether it still is. Thread-safe.
 class Call {
  public:
-  explicit Call(absl::Time deadline) : deadline_(deadline) {}
+  // `client` is who shares the server's time with others: a name, or an address without a port.
+  explicit Call(absl::Time deadline, std::string client = "",
+                WorkClass work_class = WorkClass::kInteractive)
+      : deadline_(deadline), client_(std::move(client)), work_class_(work_class) {}
 
-  // The caller went away.
-  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  // The caller went away. Tells the listener, once.
+  void Cancel() {
+    std::shared_ptr<CancelListener> listener;
+    {
+      MutexLock lock(mu_);
+      cancelled_ = true;
+      listener = std::exchange(listener_, {}).lock();
+    }
+    if (listener != nullptr) listener->OnCancelled(*this);
+  }
   // The request has failed already; whatever is left of it need not run.
   void Abandon() { Cancel(); }
 
+  // From now on Cancel tells `listener`, and none before it. False, and it is told nothing, if the
+  // call is cancelled already.
+  bool ListenForCancel(std::weak_ptr<CancelListener> listener) {
+    MutexLock lock(mu_);
+    if (cancelled_) return false;
+    listener_ = std::move(listener);
+    return true;
+  }
+
   absl::Time deadline() const { return deadline_; }
+  const std::string& client() const { return client_; }
+  WorkClass work_class() const { return work_class_; }
 
   // kCancelled or kDeadlineExceeded once no answer is wanted any more.
   absl::Status CheckWanted(absl::Time now) const {
-    if (cancelled_.load(std::memory_order_relaxed)) {
-      return absl::CancelledError("the caller cancelled the request");
+    {
+      MutexLock lock(mu_);
+      if (cancelled_) return absl::CancelledError("the caller cancelled the request");
     }
     if (now >= deadline_) {
       return absl::DeadlineExceededError("the deadline passed before the work was done");
@@ -34,7 +78,12 @@ class Call {
 
  private:
   const absl::Time deadline_;
-  std::atomic<bool> cancelled_{false};
+  const std::string client_;
+  const WorkClass work_class_;
+
+  mutable Mutex mu_;
+  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+  std::weak_ptr<CancelListener> listener_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace attune

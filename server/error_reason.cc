@@ -14,6 +14,8 @@ absl::string_view ErrorReasonName(ErrorReason reason) {
       return "OUT_OF_MEMORY";
     case ErrorReason::kOutOfDescriptors:
       return "OUT_OF_DESCRIPTORS";
+    case ErrorReason::kDeadlineUnreachable:
+      return "DEADLINE_UNREACHABLE";
     case ErrorReason::kLoading:
       return "LOADING";
     case ErrorReason::kDraining:

@@ -15,6 +15,7 @@ enum class ErrorReason {
   kAttentionBudgetFull,
   kOutOfMemory,
   kOutOfDescriptors,
+  kDeadlineUnreachable,
   // The server does not serve now; it helps to try again, elsewhere if possible.
   kLoading,
   kDraining,

@@ -69,6 +69,12 @@ void RunBatch(Session& session, const std::vector<WorkItem>& items) {
 
 }  // namespace
 
+int64_t TotalTokens(const std::vector<WorkItem>& items) {
+  int64_t tokens = 0;
+  for (const WorkItem& item : items) tokens += item.tokens;
+  return tokens;
+}
+
 void RunItems(Session& session, std::vector<WorkItem> items) {
   if (items.empty()) return;
   try {

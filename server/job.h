@@ -50,6 +50,8 @@ struct WorkItem {
   int64_t tokens = 0;
 };
 
+int64_t TotalTokens(const std::vector<WorkItem>& items);
+
 // Runs `items`, which are one item that runs alone, or several that share a batch, and answers
 // each. Nothing escapes: memory that runs out is RESOURCE_EXHAUSTED for these items only.
 void RunItems(Session& session, std::vector<WorkItem> items);

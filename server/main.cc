@@ -69,6 +69,8 @@ class Flags {
     Add("max-batch-items", options_.max_batch_items, "Most texts in one forward pass");
     Add("max-queue-tokens", options_.max_queue_tokens,
         "Most tokens that wait for a worker; 0: what the largest request needs");
+    Add("max-queue-items", options_.max_queue_items,
+        "Most texts that wait for a worker; 0: 16384, or --max-texts if that is more");
     AddBytes("max-pending-bytes", options_.max_pending_bytes,
              "Most text that waits to be tokenised");
     AddDuration("max-deadline", options_.max_deadline,

@@ -34,6 +34,7 @@ constexpr absl::Duration kCloseGrace = absl::Seconds(1);
 constexpr absl::Duration kDrainPoll = absl::Milliseconds(20);
 
 constexpr int64_t kLeastQueueTokens = 65'536;
+constexpr int64_t kLeastQueueItems = 16'384;
 
 int ToMilliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
@@ -142,8 +143,8 @@ absl::Status Server::Load() {
   ATTUNE_RETURN_IF_ERROR(WarmUp());
 
   batcher_ =
-      std::make_unique<Batcher>(BatcherOptions{options_.max_queue_tokens, options_.max_batch_tokens,
-                                               options_.max_batch_items},
+      std::make_unique<Batcher>(BatcherOptions{options_.max_queue_tokens, options_.max_queue_items,
+                                               options_.max_batch_tokens, options_.max_batch_items},
                                 RealClock());
   pipeline_ = std::make_unique<RequestPipeline>(options_, loaded, *batcher_);
   WorkerPoolOptions workers;
@@ -170,6 +171,7 @@ absl::Status Server::Load() {
        {"cgroup_cpus", cpus_.cgroup_quota.value_or(0)},
        {"max_input_tokens", options_.max_input_tokens},
        {"max_queue_tokens", options_.max_queue_tokens},
+       {"max_queue_items", options_.max_queue_items},
        {"load_seconds", absl::ToDoubleSeconds(absl::Now() - start)}});
   return absl::OkStatus();
 }
@@ -194,6 +196,9 @@ absl::Status Server::ResolveModelLimits() {
       std::min(options_.max_texts * options_.max_input_tokens, options_.max_message_bytes);
   if (options_.max_queue_tokens == 0) {
     options_.max_queue_tokens = std::max(kLeastQueueTokens, largest);
+  }
+  if (options_.max_queue_items == 0) {
+    options_.max_queue_items = std::max(kLeastQueueItems, options_.max_texts);
   }
   if (options_.max_queue_tokens < largest) {
     return absl::InvalidArgumentError(

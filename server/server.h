@@ -50,6 +50,8 @@ class Server {
   int http_port() const { return http_server_ == nullptr ? 0 : http_server_->port(); }
   // Forward passes and other jobs run so far.
   int64_t batches_run() const { return workers_ == nullptr ? 0 : workers_->batches_run(); }
+  // What waits for the workers, and what was refused or dropped so far. After Load.
+  QueueCounts queue_counts() const { return batcher_->counts(); }
 
  private:
   explicit Server(const ServerOptions& options);

@@ -48,6 +48,12 @@ absl::Status Validate(const ServerOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckRange("max-batch-tokens", options.max_batch_tokens, 1, kMaxCount));
   ATTUNE_RETURN_IF_ERROR(CheckRange("max-batch-items", options.max_batch_items, 1, kMaxCount));
   ATTUNE_RETURN_IF_ERROR(CheckRange("max-queue-tokens", options.max_queue_tokens, 0, kMaxCount));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("max-queue-items", options.max_queue_items, 0, kMaxCount));
+  if (options.max_queue_items > 0 && options.max_queue_items < options.max_texts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--max-queue-items is ", options.max_queue_items, "; one request may have ",
+                     options.max_texts, " texts, so raise it to that, or lower --max-texts"));
+  }
   ATTUNE_RETURN_IF_ERROR(CheckRange("max-pending-bytes", options.max_pending_bytes, 1, kMaxBytes));
   ATTUNE_RETURN_IF_ERROR(
       CheckRange("max-attention-reply", options.max_attention_reply_bytes, 1, kMaxInt));

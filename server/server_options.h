@@ -43,6 +43,9 @@ struct ServerOptions {
   // Tokens that wait for a worker. 0: max(65,536, min(max_texts * max_input_tokens,
   // max_message_bytes)).
   int64_t max_queue_tokens = 0;
+  // Texts and other items that wait for a worker. Each holds some memory besides its tokens. 0:
+  // max(16,384, max_texts).
+  int64_t max_queue_items = 0;
   // Text that waits to be tokenised.
   int64_t max_pending_bytes = int64_t{32} << 20;
   absl::Duration max_deadline = absl::Seconds(60);  // for an item of a stream, not the stream

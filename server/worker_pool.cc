@@ -60,7 +60,9 @@ void WorkerPool::Work(const std::shared_ptr<const Engine>& engine,
     std::vector<WorkItem> items = batcher_.Take();
     if (items.empty()) return;
     if (items.front().tokens > 0) batches_run_.fetch_add(1, std::memory_order_relaxed);
+    const int64_t tokens = TotalTokens(items);
     RunItems(session, std::move(items));
+    batcher_.Finished(tokens);
   }
 }
 

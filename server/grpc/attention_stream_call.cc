@@ -13,24 +13,25 @@ namespace attune {
 
 std::shared_ptr<AttentionStreamCall> AttentionStreamCall::Create(
     grpc::CallbackServerContext& context, const v1::StreamAttentionMapRequest& request,
-    RequestPipeline& pipeline, const Tokenizer& tokenizer, absl::Time deadline, OnOver on_over) {
-  auto call = std::make_shared<AttentionStreamCall>(context, request, pipeline, tokenizer, deadline,
-                                                    std::move(on_over));
-  MutexLock lock(call->mu_);
-  call->self_ = call;
-  HandOver(call.get());
-  return call;
+    RequestPipeline& pipeline, const Tokenizer& tokenizer, std::shared_ptr<Call> call,
+    OnOver on_over) {
+  auto stream = std::make_shared<AttentionStreamCall>(context, request, pipeline, tokenizer,
+                                                      std::move(call), std::move(on_over));
+  MutexLock lock(stream->mu_);
+  stream->self_ = stream;
+  HandOver(stream.get());
+  return stream;
 }
 
 AttentionStreamCall::AttentionStreamCall(grpc::CallbackServerContext& context,
                                          const v1::StreamAttentionMapRequest& request,
                                          RequestPipeline& pipeline, const Tokenizer& tokenizer,
-                                         absl::Time deadline, OnOver on_over)
+                                         std::shared_ptr<Call> call, OnOver on_over)
     : context_(context),
       request_(request),
       pipeline_(pipeline),
       tokenizer_(tokenizer),
-      call_(std::make_shared<Call>(deadline)),
+      call_(std::move(call)),
       on_over_(std::move(on_over)) {}
 
 void AttentionStreamCall::Open() {

@@ -33,18 +33,18 @@ class AttentionStreamCall final : public grpc::ServerWriteReactor<v1::StreamAtte
  public:
   using OnOver = std::function<void(OpenStream& stream)>;
 
-  // The call keeps itself alive until it is over; all references are borrowed until then. `on_over`
-  // is called at the end. Open starts it.
+  // The stream keeps itself alive until it is over; all references are borrowed until then.
+  // `on_over` is called at the end. Open starts it.
   static std::shared_ptr<AttentionStreamCall> Create(grpc::CallbackServerContext& context,
                                                      const v1::StreamAttentionMapRequest& request,
                                                      RequestPipeline& pipeline,
                                                      const Tokenizer& tokenizer,
-                                                     absl::Time deadline, OnOver on_over);
+                                                     std::shared_ptr<Call> call, OnOver on_over);
 
   // Use Create.
   AttentionStreamCall(grpc::CallbackServerContext& context,
                       const v1::StreamAttentionMapRequest& request, RequestPipeline& pipeline,
-                      const Tokenizer& tokenizer, absl::Time deadline, OnOver on_over);
+                      const Tokenizer& tokenizer, std::shared_ptr<Call> call, OnOver on_over);
 
   void Open();
 

@@ -10,6 +10,7 @@
 #include "server/grpc/attention_stream_call.h"
 #include "server/grpc/grpc_status.h"
 #include "server/grpc/head_statistics_call.h"
+#include "server/grpc/peer_client.h"
 #include "server/grpc/reactor_order.h"
 #include "server/grpc/unary_call.h"
 
@@ -47,7 +48,7 @@ grpc::ServerUnaryReactor* EncoderService::StartCall(grpc::CallbackServerContext&
   // "No deadline" arrives as one centuries away.
   const absl::Time deadline =
       std::min(absl::FromChrono(context.deadline()), absl::Now() + options_.max_deadline);
-  auto* call = new UnaryCall(gate_, context, deadline);
+  auto* call = new UnaryCall(gate_, context, deadline, ClientOfPeer(context.peer()));
   const absl::StatusOr<Backend> backend = gate_.backend();
   if (!backend.ok()) {
     call->Answer(backend.status());
@@ -101,6 +102,7 @@ StreamEncodeCall::Options EncoderService::StreamOptions(
   options.max_bytes = options_.max_message_bytes;
   options.deadline = absl::FromChrono(context.deadline());
   options.max_item_time = options_.max_deadline;
+  options.client = ClientOfPeer(context.peer());
   options.on_done = StreamOver();
   return options;
 }
@@ -142,8 +144,10 @@ grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* EncoderService::Stream
     grpc::CallbackServerContext* context, const v1::StreamAttentionMapRequest* request) {
   using Reactor = grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>;
   return StartStream<Reactor>(*context, [&](const Backend& backend) {
+    auto call = std::make_shared<Call>(absl::FromChrono(context->deadline()),
+                                       ClientOfPeer(context->peer()));
     return AttentionStreamCall::Create(*context, *request, *backend.pipeline, *backend.tokenizer,
-                                       absl::FromChrono(context->deadline()), StreamOver());
+                                       std::move(call), StreamOver());
   });
 }
 
@@ -153,6 +157,7 @@ grpc::ServerReadReactor<v1::HeadStatisticsRequest>* EncoderService::HeadStatisti
   HeadStatisticsCall::Options options;
   options.deadline = absl::FromChrono(context->deadline());
   options.max_item_time = options_.max_deadline;
+  options.client = ClientOfPeer(context->peer());
   options.on_done = StreamOver();
   return StartStream<Reactor>(*context, [&](const Backend& backend) {
     return HeadStatisticsCall::Create(*context, *backend.pipeline, *response, std::move(options));

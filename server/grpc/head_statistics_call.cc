@@ -41,7 +41,8 @@ bool HeadStatisticsCall::TakeText(bool ok) {
   if (!ok) takes_texts_ = false;
   if (!takes_texts_) return false;
   computing_ = true;
-  call_ = std::make_shared<Call>(std::min(options_.deadline, absl::Now() + options_.max_item_time));
+  call_ = std::make_shared<Call>(std::min(options_.deadline, absl::Now() + options_.max_item_time),
+                                 options_.client, WorkClass::kBulk);
   return true;
 }
 

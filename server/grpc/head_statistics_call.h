@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -33,6 +34,7 @@ class HeadStatisticsCall final : public grpc::ServerReadReactor<v1::HeadStatisti
     // The client's deadline, and how long one text may take.
     absl::Time deadline;
     absl::Duration max_item_time;
+    std::string client;  // as Call's
     // Called when the stream is over.
     std::function<void(OpenStream& stream)> on_done;
   };

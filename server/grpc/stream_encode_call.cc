@@ -58,7 +58,8 @@ StreamEncodeCall::Work StreamEncodeCall::TakeItem(bool ok) {
   Item& item = *work.item;
   const auto text_bytes = static_cast<int64_t>(item.request.text().size());
   item.call =
-      std::make_shared<Call>(std::min(options_.deadline, absl::Now() + options_.max_item_time));
+      std::make_shared<Call>(std::min(options_.deadline, absl::Now() + options_.max_item_time),
+                             options_.client, WorkClass::kBulk);
   item.bytes = text_bytes + pipeline_.MostReplyBytes(work.input, text_bytes);
   window_.Enter(item.bytes);
   in_pipeline_.insert(work.item);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
@@ -42,6 +43,7 @@ class StreamEncodeCall final
     // The client's deadline, and how long one item may take.
     absl::Time deadline;
     absl::Duration max_item_time;
+    std::string client;  // as Call's
     // Called when the stream is over.
     std::function<void(OpenStream& stream)> on_done;
   };

@@ -5,6 +5,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -19,8 +20,11 @@ namespace attune {
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
   // `context` is borrowed until OnDone.
-  UnaryCall(CallGate& gate, grpc::CallbackServerContext& context, absl::Time deadline)
-      : gate_(gate), context_(context), call_(std::make_shared<Call>(deadline)) {
+  UnaryCall(CallGate& gate, grpc::CallbackServerContext& context, absl::Time deadline,
+            std::string client)
+      : gate_(gate),
+        context_(context),
+        call_(std::make_shared<Call>(deadline, std::move(client))) {
     HandOver(this);
   }
 

@@ -1,5 +1,7 @@
 #include "server/http/connection.h"
 
+#include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -34,6 +36,16 @@ Connection::Connection(FileDescriptor socket, int stop, const ConnectionLimits& 
       io_timeout_(limits.io_timeout),
       read_deadline_(absl::Now() + limits.io_timeout),
       receivable_bytes_(limits.max_header_bytes) {}
+
+std::string Connection::client() const {
+  sockaddr_storage peer;
+  socklen_t size = sizeof(peer);
+  char host[INET6_ADDRSTRLEN] = "";
+  auto* address = reinterpret_cast<sockaddr*>(&peer);
+  if (getpeername(socket_.get(), address, &size) != 0) return "";
+  getnameinfo(address, size, host, sizeof(host), nullptr, 0, NI_NUMERICHOST);
+  return host;
+}
 
 void Connection::ExpectBody(int64_t bytes) {
   receivable_bytes_ = std::max<int64_t>(0, bytes - static_cast<int64_t>(end_ - begin_));

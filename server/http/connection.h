@@ -29,6 +29,9 @@ class Connection final : public httplib::Stream {
 
   Connection(FileDescriptor socket, int stop, const ConnectionLimits& limits);
 
+  // The address at the other end, without the port; "" if it has gone.
+  std::string client() const;
+
   // The headers are read; this many bytes may follow.
   void ExpectBody(int64_t bytes);
 

@@ -226,7 +226,7 @@ void HttpWorker::HandlePost(const httplib::Request& request, httplib::Response& 
 void HttpWorker::CallMethod(absl::string_view path, absl::string_view body,
                             httplib::Response& response) {
   const absl::Time deadline = absl::Now() + port_.max_deadline;
-  const auto call = std::make_shared<Call>(deadline);
+  const auto call = std::make_shared<Call>(deadline, connection_->client());
   json_call_ = NewJsonCall(path, *port_.gate);
   if (json_call_->done() < 0) {
     return ReplyError(response, ShortOf(ErrorReason::kOutOfDescriptors, "file descriptors"));
