@@ -120,9 +120,9 @@ absl::Status Batcher::CheckDeadline(const Call& call, WorkClass work_class, int6
       "the deadline cannot be met: with what waits ahead this request is predicted to take ",
       predicted_ms, " ms, its deadline allows ", allowed_ms,
       " ms; try again later, or allow more"));
-  refusal = WithReason(std::move(refusal), ErrorReason::kDeadlineUnreachable,
-                       {{"predicted_ms", absl::StrCat(predicted_ms)},
-                        {"allowed_ms", absl::StrCat(allowed_ms)}});
+  refusal = WithReason(
+      std::move(refusal), ErrorReason::kDeadlineUnreachable,
+      {{"predicted_ms", absl::StrCat(predicted_ms)}, {"allowed_ms", absl::StrCat(allowed_ms)}});
   return WithRetryDelay(std::move(refusal), RetryDelay(*predicted - allowed));
 }
 

@@ -22,9 +22,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   // `context` is borrowed until OnDone.
   UnaryCall(CallGate& gate, grpc::CallbackServerContext& context, absl::Time deadline,
             std::string client)
-      : gate_(gate),
-        context_(context),
-        call_(std::make_shared<Call>(deadline, std::move(client))) {
+      : gate_(gate), context_(context), call_(std::make_shared<Call>(deadline, std::move(client))) {
     HandOver(this);
   }
 
