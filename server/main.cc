@@ -49,6 +49,15 @@ class Flags {
 
     Add("grpc-address", options_.grpc_address, "Where to listen, HOST:PORT; port 0: any free one");
     Add("http-address", options_.http_address, "Where to serve the API as JSON, HOST:PORT, or off");
+    Add("insecure", options_.insecure,
+        "Serve unencrypted where other machines can connect: true or false");
+    Add("tls-cert", options_.tls_cert,
+        "Certificate chain (PEM): TLS on both ports; read again when it changes");
+    Add("tls-key", options_.tls_key, "Its private key (PEM), not encrypted");
+    Add("tls-client-ca", options_.tls_client_ca,
+        "Ask clients for certificates of this authority (PEM)");
+    Add("token-file", options_.token_file,
+        "Who may call, NAME:SHA256 of a token a line; read again when it changes");
     Add("model", options_.model, "Model folder (Hugging Face or sentence-transformers layout)");
     Add("precision", options_.precision,
         "Type of the matrix products: f32, bf16, int8, or auto: bf16 where it is faster, else f32");
@@ -156,12 +165,18 @@ class Flags {
          flag);
   }
 
+  // Both programs run in one container.
+  static bool IsClientVariable(absl::string_view name) {
+    return name == "ATTUNE_SERVER" || name == "ATTUNE_TOKEN" || name == "ATTUNE_TLS_CA" ||
+           name == "ATTUNE_CLIENT_TLS_CERT" || name == "ATTUNE_CLIENT_TLS_KEY";
+  }
+
   // A Kubernetes Service named attune injects variables of its own, so this is not an error.
   void WarnOfUnknownVariables() const {
     for (char** entry = environ; *entry != nullptr; ++entry) {
       const std::string name = std::string(*entry).substr(0, std::string(*entry).find('='));
       if (!absl::StartsWith(name, "ATTUNE_")) continue;
-      bool known = name == "ATTUNE_SERVER";  // the client's
+      bool known = IsClientVariable(name);
       for (const CLI::Option* option : app_.get_options()) known |= option->get_envname() == name;
       if (!known) {
         Log(LogLevel::kWarning, "unknown_variable", "no flag has this environment variable",

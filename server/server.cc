@@ -3,7 +3,6 @@
 #include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/resource_quota.h>
-#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
@@ -19,6 +17,7 @@
 #include "engine/base/log.h"
 #include "engine/base/status_macros.h"
 #include "server/error_details.h"
+#include "server/http/host_port.h"
 #include "server/model_loader.h"
 
 namespace attune {
@@ -64,15 +63,14 @@ void SetTransportLimits(const ServerOptions& options, grpc::ServerBuilder& build
   builder.SetResourceQuota(quota);
 }
 
-bool IsLoopback(absl::string_view address) {
-  return absl::StartsWith(address, "127.") || absl::StartsWith(address, "[::1]:") ||
-         absl::StartsWith(address, "localhost:") || absl::StartsWith(address, "unix:");
-}
-
-void WarnIfOpenToTheNetwork(const std::string& address) {
-  if (IsLoopback(address)) return;
+// That it is meant, --insecure has said already.
+void WarnIfOpenToTheNetwork(const std::string& address, const PortGuard& guard) {
+  if (guard.tls != nullptr || IsLoopbackAddress(address)) return;
   Log(LogLevel::kWarning, "open_to_the_network",
-      "anyone who reaches this address is served, unencrypted; keep it inside a trusted network",
+      guard.authenticator->asks_for_tokens()
+          ? "tokens travel unencrypted: whoever can read this network can use them"
+          : "anyone who reaches this address is served, unencrypted; keep it inside a trusted "
+            "network",
       {{"address", address}});
 }
 
@@ -84,14 +82,19 @@ void EnableReflection() {
 
 }  // namespace
 
-Server::Server(const ServerOptions& options)
-    : options_(options), cpus_(ReadCpuBudget()), encoder_service_(gate_, options) {
+Server::Server(const ServerOptions& options, PortGuard guard)
+    : options_(options),
+      guard_(std::move(guard)),
+      cpus_(ReadCpuBudget()),
+      encoder_service_(gate_, options),
+      credentials_(std::make_shared<PortCredentials>(guard_)) {
   if (options_.threads == 0) options_.threads = cpus_.threads();
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Bind(const ServerOptions& options) {
   ATTUNE_RETURN_IF_ERROR(Validate(options));
-  std::unique_ptr<Server> server(new Server(options));
+  ATTUNE_ASSIGN_OR_RETURN(PortGuard guard, OpenPortGuard(options));
+  std::unique_ptr<Server> server(new Server(options, std::move(guard)));
   ATTUNE_RETURN_IF_ERROR(server->OpenGrpcPort());
   ATTUNE_RETURN_IF_ERROR(server->OpenHttpPort());
   return server;
@@ -101,7 +104,7 @@ absl::Status Server::OpenGrpcPort() {
   if (options_.reflection) EnableReflection();
   grpc::ServerBuilder builder;
   SetTransportLimits(options_, builder);
-  builder.AddListeningPort(options_.grpc_address, grpc::InsecureServerCredentials(), &port_);
+  builder.AddListeningPort(options_.grpc_address, credentials_, &port_);
   builder.RegisterService(&encoder_service_);
   builder.RegisterService(&health_service_);
   grpc_server_ = builder.BuildAndStart();
@@ -112,13 +115,13 @@ absl::Status Server::OpenGrpcPort() {
   }
   Log(LogLevel::kInfo, "listening", "the port is open; requests wait for the model",
       {{"grpc_address", options_.grpc_address}, {"port", port_}});
-  WarnIfOpenToTheNetwork(options_.grpc_address);
+  WarnIfOpenToTheNetwork(options_.grpc_address, guard_);
   return absl::OkStatus();
 }
 
 absl::Status Server::OpenHttpPort() {
   if (options_.http_address == "off") return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<HttpServer>> started = HttpServer::Start(options_, gate_);
+  absl::StatusOr<std::unique_ptr<HttpServer>> started = HttpServer::Start(options_, gate_, guard_);
   if (!started.ok()) {
     return absl::Status(started.status().code(),
                         absl::StrCat("--http-address: ", started.status().message()));
@@ -126,7 +129,7 @@ absl::Status Server::OpenHttpPort() {
   http_server_ = *std::move(started);
   Log(LogLevel::kInfo, "listening", "the HTTP port is open; requests wait for the model",
       {{"http_address", options_.http_address}, {"http_port", http_server_->port()}});
-  WarnIfOpenToTheNetwork(options_.http_address);
+  WarnIfOpenToTheNetwork(options_.http_address, guard_);
   return absl::OkStatus();
 }
 

@@ -15,8 +15,10 @@
 #include "server/cpu_budget.h"
 #include "server/grpc/encoder_service.h"
 #include "server/grpc/health_service.h"
+#include "server/grpc/port_credentials.h"
 #include "server/http/http_server.h"
 #include "server/request_pipeline.h"
+#include "server/security/port_guard.h"
 #include "server/server_options.h"
 #include "server/worker_pool.h"
 
@@ -52,9 +54,11 @@ class Server {
   int64_t batches_run() const { return workers_ == nullptr ? 0 : workers_->batches_run(); }
   // What waits for the workers, and what was refused or dropped so far. After Load.
   QueueCounts queue_counts() const { return batcher_->counts(); }
+  // Counts refused callers and certificates that could not be reloaded.
+  const PortGuard& guard() const { return guard_; }
 
  private:
-  explicit Server(const ServerOptions& options);
+  Server(const ServerOptions& options, PortGuard guard);
 
   absl::Status OpenGrpcPort();
   absl::Status OpenHttpPort();
@@ -67,6 +71,7 @@ class Server {
   void RefuseUntilQuiet();
 
   ServerOptions options_;
+  const PortGuard guard_;
   CpuBudget cpus_;
   int port_ = 0;
   bool drained_ = false;
@@ -83,6 +88,7 @@ class Server {
   CallGate gate_;
   EncoderService encoder_service_;
   HealthService health_service_;
+  const std::shared_ptr<PortCredentials> credentials_;
   std::unique_ptr<grpc::Server> grpc_server_;
   std::unique_ptr<HttpServer> http_server_;
 };

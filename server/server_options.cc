@@ -1,10 +1,13 @@
 #include "server/server_options.h"
 
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "engine/base/status_macros.h"
+#include "server/http/host_port.h"
 #include "server/precision_flags.h"
 
 namespace attune {
@@ -23,6 +26,37 @@ absl::Status CheckDuration(absl::string_view flag, absl::Duration value, absl::D
                                                  " to 24h"));
 }
 
+// That it has the form of an address, and that serving on it is meant.
+absl::Status CheckAddress(absl::string_view flag, const std::string& address,
+                          const ServerOptions& options) {
+  if (IsLoopbackAddress(address)) return absl::OkStatus();
+  const std::optional<HostPort> parts = SplitHostPort(address);
+  if (!parts.has_value() || parts->port.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " is ", address, "; it must be HOST:PORT"));
+  }
+  if (options.insecure || !options.tls_cert.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", flag, " is ", address,
+      ", which other machines can reach, and nothing would be encrypted; give --tls-cert and "
+      "--tls-key, or --insecure true inside a network that you trust"));
+}
+
+absl::Status CheckSecurity(const ServerOptions& options) {
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.tls_key.empty() ? "--tls-key" : "--tls-cert",
+                     " is empty; --tls-cert and --tls-key are given together"));
+  }
+  if (options.tls_cert.empty() && !options.tls_client_ca.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--tls-client-ca is ", options.tls_client_ca,
+                                                   "; it needs --tls-cert and --tls-key"));
+  }
+  ATTUNE_RETURN_IF_ERROR(CheckAddress("grpc-address", options.grpc_address, options));
+  if (options.http_address == "off") return absl::OkStatus();
+  return CheckAddress("http-address", options.http_address, options);
+}
+
 }  // namespace
 
 absl::Status Validate(const ServerOptions& options) {
@@ -33,6 +67,7 @@ absl::Status Validate(const ServerOptions& options) {
   if (options.model.empty()) {
     return absl::InvalidArgumentError("--model is empty; it must be a model folder");
   }
+  ATTUNE_RETURN_IF_ERROR(CheckSecurity(options));
   ATTUNE_RETURN_IF_ERROR(ParsePrecisionFlag(options.precision).status());
   ATTUNE_RETURN_IF_ERROR(ParseKernelsFlag(options.kernels).status());
   if (options.quality_cache.empty()) {

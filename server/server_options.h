@@ -16,6 +16,16 @@ struct ServerOptions {
   std::string grpc_address = "127.0.0.1:50051";
   // The same for the HTTP port, or "off".
   std::string http_address = "127.0.0.1:8080";
+  // Serve on addresses that other machines can reach although they are not encrypted.
+  bool insecure = false;
+  // PEM files: the server's certificate chain and its key, which turn TLS on for both ports, and
+  // the authority that clients' certificates must come from. Read again when they change.
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_client_ca;
+  // Who may call, one NAME:SHA256 of a bearer token a line; empty: everybody. Read again when it
+  // changes.
+  std::string token_file;
   // The model folder.
   std::string model;
   // "f32", "bf16", "int8", or "auto": bf16 where it is faster and close to f32, else f32.

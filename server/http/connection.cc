@@ -3,7 +3,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,7 +29,7 @@ int PollMilliseconds(absl::Time deadline) {
 
 }  // namespace
 
-Connection::Connection(FileDescriptor socket, int stop, const ConnectionLimits& limits)
+Connection::Connection(Socket socket, int stop, const ConnectionLimits& limits)
     : socket_(std::move(socket)),
       stop_(stop),
       io_timeout_(limits.io_timeout),
@@ -53,7 +52,7 @@ void Connection::ExpectBody(int64_t bytes) {
 
 Connection::WaitResult Connection::WaitFor(int event, absl::Time deadline) {
   // POLLRDHUP: the client closed its side, which for HTTP means that it has given up.
-  pollfd fds[] = {{event, POLLIN, 0}, {socket_.get(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
+  pollfd fds[] = {{event, POLLIN, 0}, {socket_.fd(), POLLRDHUP, 0}, {stop_, POLLIN, 0}};
   while (true) {
     const int ready = poll(fds, std::size(fds), PollMilliseconds(deadline));
     if (ready < 0 && errno != EINTR) return WaitResult::kClosed;
@@ -64,7 +63,7 @@ Connection::WaitResult Connection::WaitFor(int event, absl::Time deadline) {
 }
 
 Connection::WaitResult Connection::Poll(short events, absl::Time deadline) const {
-  pollfd fds[] = {{socket_.get(), events, 0}, {stop_, POLLIN, 0}};
+  pollfd fds[] = {{socket_.fd(), events, 0}, {stop_, POLLIN, 0}};
   while (true) {
     const int ready = poll(fds, std::size(fds), PollMilliseconds(deadline));
     if ((ready < 0 && errno != EINTR) || fds[1].revents != 0) return WaitResult::kClosed;
@@ -74,20 +73,22 @@ Connection::WaitResult Connection::Poll(short events, absl::Time deadline) const
 }
 
 Connection::Failure Connection::Fill() {
+  if (receivable_bytes_ == 0) return Failure::kTooLarge;
+  const size_t most = std::min(buffer_.size(), static_cast<size_t>(receivable_bytes_));
+  short wait_for = socket_.has_decrypted() ? 0 : POLLIN;
   while (true) {
-    if (receivable_bytes_ == 0) return Failure::kTooLarge;
-    const WaitResult waited = Poll(POLLIN, read_deadline_);
+    const WaitResult waited = wait_for == 0 ? WaitResult::kReady : Poll(wait_for, read_deadline_);
     if (waited == WaitResult::kTimeout) return Failure::kTimeout;
     if (waited == WaitResult::kClosed) return Failure::kClosed;
-    const size_t most = std::min(buffer_.size(), static_cast<size_t>(receivable_bytes_));
-    const ssize_t received = recv(socket_.get(), buffer_.data(), most, MSG_DONTWAIT);
-    if (received > 0) {
+    const Socket::Result received = socket_.Receive(buffer_.data(), most);
+    if (received.bytes > 0) {
       begin_ = 0;
-      end_ = static_cast<size_t>(received);
-      receivable_bytes_ -= received;
+      end_ = received.bytes;
+      receivable_bytes_ -= static_cast<int64_t>(received.bytes);
       return Failure::kNone;
     }
-    if (received == 0 || (errno != EAGAIN && errno != EINTR)) return Failure::kClosed;
+    if (received.wait_for == 0) return Failure::kClosed;
+    wait_for = received.wait_for;
   }
 }
 
@@ -103,28 +104,26 @@ ssize_t Connection::read(char* data, size_t size) {
 ssize_t Connection::write(const char* data, size_t size) {
   const absl::Time last = absl::Now() + kWriteTimeouts * io_timeout_;
   size_t written = 0;
+  short wait_for = POLLOUT;
   while (written < size) {
     const absl::Time deadline = std::min(last, absl::Now() + io_timeout_);
-    if (Poll(POLLOUT, deadline) != WaitResult::kReady) return -1;
-    const ssize_t sent =
-        send(socket_.get(), data + written, size - written, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) {
-      written += static_cast<size_t>(sent);
-    } else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-      return -1;
-    }
+    if (Poll(wait_for, deadline) != WaitResult::kReady) return -1;
+    const Socket::Result sent = socket_.Send(data + written, size - written);
+    if (sent.bytes == 0 && sent.wait_for == 0) return -1;
+    written += sent.bytes;
+    wait_for = sent.bytes > 0 ? short{POLLOUT} : sent.wait_for;
   }
   return static_cast<ssize_t>(size);
 }
 
 void Connection::CloseGently() {
-  shutdown(socket_.get(), SHUT_WR);
+  socket_.FinishSending();
   const absl::Time end = absl::Now() + kDiscardTime;
   int64_t left = kDiscardBytes;
   while (left > 0 && Poll(POLLIN, end) == WaitResult::kReady) {
-    const ssize_t received = recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-    if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)) return;
-    left -= std::max<ssize_t>(received, 0);
+    const Socket::Result received = socket_.Discard(buffer_.data(), buffer_.size());
+    if (received.bytes == 0 && received.wait_for == 0) return;
+    left -= static_cast<int64_t>(received.bytes);
   }
 }
 

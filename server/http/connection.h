@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "server/http/listener.h"
+#include "server/http/socket.h"
 
 namespace attune {
 
@@ -27,7 +28,7 @@ class Connection final : public httplib::Stream {
  public:
   enum class Failure { kNone, kTimeout, kTooLarge, kClosed };
 
-  Connection(FileDescriptor socket, int stop, const ConnectionLimits& limits);
+  Connection(Socket socket, int stop, const ConnectionLimits& limits);
 
   // The address at the other end, without the port; "" if it has gone.
   std::string client() const;
@@ -62,7 +63,7 @@ class Connection final : public httplib::Stream {
   // Refills the empty buffer, or tells why nothing more comes.
   Failure Fill();
 
-  const FileDescriptor socket_;
+  Socket socket_;
   const int stop_;
   const absl::Duration io_timeout_;
   const absl::Time read_deadline_;

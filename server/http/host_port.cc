@@ -43,4 +43,10 @@ bool IsLoopbackHost(absl::string_view host) {
   return inet_pton(AF_INET6, name.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
+bool IsLoopbackAddress(absl::string_view address) {
+  if (absl::StartsWith(address, "unix:")) return true;
+  const std::optional<HostPort> parts = SplitHostPort(address);
+  return parts.has_value() && IsLoopbackHost(parts->host);
+}
+
 }  // namespace attune

@@ -19,6 +19,9 @@ std::optional<HostPort> SplitHostPort(absl::string_view text);
 // Whether `host` can only mean this machine: "localhost", names below it, 127.x.y.z and ::1.
 bool IsLoopbackHost(absl::string_view host);
 
+// Whether `address`, HOST:PORT or gRPC's "unix:PATH", can only be reached from this machine.
+bool IsLoopbackAddress(absl::string_view address);
+
 }  // namespace attune
 
 #endif  // ATTUNE_SERVER_HTTP_HOST_PORT_H_

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "server/call_gate.h"
 #include "server/http/listener.h"
+#include "server/security/port_guard.h"
 #include "server/server_options.h"
 
 namespace attune {
@@ -24,10 +25,10 @@ namespace attune {
 // they could read: there are no CORS headers. Thread-safe.
 class HttpServer {
  public:
-  // Opens options.http_address and serves; calls go through `gate`, which is borrowed. Errors name
-  // the address.
+  // Opens options.http_address and serves; calls go through `gate`, connections and calls past
+  // `guard`, both borrowed. Errors name the address.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const ServerOptions& options,
-                                                           CallGate& gate);
+                                                           CallGate& gate, const PortGuard& guard);
 
   // What /readyz says; false at first.
   void SetReady(bool ready) { ready_.store(ready); }

@@ -65,6 +65,7 @@ absl::Status ShortOf(ErrorReason reason, absl::string_view what) {
 }
 
 void ReplyError(httplib::Response& response, int http_status, const absl::Status& status) {
+  if (http_status == 401) response.set_header("WWW-Authenticate", "Bearer realm=\"attune\"");
   if (const std::optional<absl::Duration> delay = RetryDelayOf(status)) {
     SetRetryAfter(*delay, response);
   }
@@ -76,6 +77,11 @@ void ReplyError(httplib::Response& response, const absl::Status& status) {
 }
 
 bool IsProbe(absl::string_view path) { return path == "/livez" || path == "/readyz"; }
+
+// Probes have no tokens, and the page, which is the same for everybody, must load to ask for one.
+bool IsOpenToAll(absl::string_view path) {
+  return IsProbe(path) || FindDashboardFile(path) != nullptr;
+}
 
 // The methods that `path` takes, or nothing for a path that does not exist.
 absl::string_view AllowedMethods(absl::string_view path) {
@@ -171,7 +177,12 @@ void HttpWorker::ProcessRequest(Parser& parser, Connection& connection) {
 }
 
 void HttpWorker::ServeConnection(FileDescriptor socket) {
-  Connection connection(std::move(socket), port_.stop, {port_.io_timeout, kMaxHeaderBytes});
+  // Kept for as long as the connection lives, which may see the next one replace it.
+  const std::shared_ptr<const TlsIdentity> identity =
+      port_.guard->tls == nullptr ? nullptr : port_.guard->tls->current();
+  Connection connection(
+      Socket(std::move(socket), identity == nullptr ? nullptr : identity->context.get()),
+      port_.stop, {port_.io_timeout, kMaxHeaderBytes});
   connection_ = &connection;
   ProcessRequest(*this, connection);
   json_call_.reset();  // now that its reply is written
@@ -182,6 +193,9 @@ httplib::Server::HandlerResponse HttpWorker::HandleHeaders(const httplib::Reques
                                                            httplib::Response& response) {
   std::optional<Refusal> refusal;
   if (port_.check_host) refusal = CheckHost(request);
+  if (!refusal.has_value() && !IsOpenToAll(request.path)) {
+    refusal = CheckToken(request, *port_.guard->authenticator);
+  }
   const absl::string_view allowed = AllowedMethods(request.path);
   if (!refusal.has_value() && allowed.empty()) {
     refusal = {404, absl::UnimplementedError("there is nothing at this path")};

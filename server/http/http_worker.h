@@ -15,6 +15,7 @@
 #include "server/http/connection.h"
 #include "server/http/json_call.h"
 #include "server/http/request_check.h"
+#include "server/security/port_guard.h"
 
 namespace attune {
 
@@ -22,6 +23,7 @@ namespace attune {
 // end.
 struct HttpPort {
   CallGate* gate = nullptr;
+  const PortGuard* guard = nullptr;
   const std::atomic<bool>* ready = nullptr;
   int listening = -1;
   int stop = -1;

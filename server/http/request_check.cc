@@ -1,6 +1,7 @@
 #include "server/http/request_check.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -47,6 +48,16 @@ std::optional<Refusal> CheckHost(const httplib::Request& request) {
                           "the Host header is ", QuoteJson(ShortenForMessage(value)),
                           "; this server listens on a loopback address and answers only to "
                           "localhost, 127.0.0.1 and [::1]"))};
+}
+
+std::optional<Refusal> CheckToken(const httplib::Request& request,
+                                  const Authenticator& authenticator) {
+  std::vector<absl::string_view> authorization;
+  const auto [begin, end] = request.headers.equal_range("Authorization");
+  for (auto header = begin; header != end; ++header) authorization.push_back(header->second);
+  const absl::Status status = authenticator.Authenticate(authorization).status();
+  if (status.ok()) return std::nullopt;
+  return Refusal{401, status};
 }
 
 std::optional<Refusal> CheckNoBody(const httplib::Request& request) {

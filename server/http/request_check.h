@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "server/security/authenticator.h"
 
 namespace attune {
 
@@ -20,6 +21,10 @@ struct Refusal {
 // loopback name are served, since a name that an attacker controls may resolve to 127.0.0.1 (DNS
 // rebinding).
 std::optional<Refusal> CheckHost(const httplib::Request& request);
+
+// Who asks: the bearer token, if `authenticator` asks for one.
+std::optional<Refusal> CheckToken(const httplib::Request& request,
+                                  const Authenticator& authenticator);
 
 // The body of a GET or HEAD: there must be none.
 std::optional<Refusal> CheckNoBody(const httplib::Request& request);

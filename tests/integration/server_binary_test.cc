@@ -146,7 +146,11 @@ TEST(ServerBinaryTest, MistakesInFlagsAreOneLineAndExitCodeOne) {
       {{"--quality-cache", ""}, "--quality-cache is empty"},
       {{"--max-input-tokens", "65"}, "--max-input-tokens is 65; this model takes from 2"},
       {{"--model", "/no/such/folder"}, "/no/such/folder"},
-      {{"--grpc-address", "nowhere"}, "--grpc-address nowhere"},
+      {{"--grpc-address", "0.0.0.0:0"}, "--insecure true"},
+      {{"--http-address", "0.0.0.0:0"}, "--insecure true"},
+      {{"--tls-cert", "/no/such/file", "--tls-key", "/no/such/file"}, "--tls-cert /no/such/file"},
+      {{"--token-file", "/no/such/file"}, "--token-file /no/such/file"},
+      {{"--grpc-address", "nowhere"}, "--grpc-address is nowhere; it must be HOST:PORT"},
   };
   const TinyModel model;
   const std::vector<std::string> right = {"ATTUNE_GRPC_ADDRESS=127.0.0.1:0",

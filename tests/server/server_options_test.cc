@@ -1,5 +1,9 @@
 #include "server/server_options.h"
 
+#include <string>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
@@ -9,6 +13,7 @@ namespace {
 
 using ::attune::testing::IsOk;
 using ::attune::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 ServerOptions Valid() {
@@ -32,6 +37,59 @@ TEST(ServerOptionsTest, NamesTheFlagTheValueAndTheRange) {
   options.drain_timeout = absl::Seconds(-1);
   EXPECT_THAT(Validate(options),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--drain-timeout is -1s")));
+}
+
+TEST(ServerOptionsTest, OtherMachinesAreServedUnencryptedOnlyWhenAsked) {
+  for (const char* address : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "127.example.com:1"}) {
+    ServerOptions options = Valid();
+    options.grpc_address = address;
+    EXPECT_THAT(Validate(options),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("--grpc-address"), HasSubstr("--tls-cert"),
+                               HasSubstr("--insecure"))))
+        << address;
+    options.insecure = true;
+    EXPECT_THAT(Validate(options), IsOk()) << address;
+    options.insecure = false;
+    options.tls_cert = "cert.pem";
+    options.tls_key = "key.pem";
+    EXPECT_THAT(Validate(options), IsOk()) << address;
+  }
+  for (const char* address : {"127.0.0.1:1", "[::1]:1", "localhost:1", "unix:/run/attune"}) {
+    ServerOptions options = Valid();
+    options.grpc_address = address;
+    EXPECT_THAT(Validate(options), IsOk()) << address;
+  }
+  ServerOptions options = Valid();
+  options.http_address = "0.0.0.0:1";
+  EXPECT_THAT(Validate(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("--http-address is 0.0.0.0:1")));
+}
+
+TEST(ServerOptionsTest, AnAddressHasAHostAndAPort) {
+  for (const char* address : {"", "nowhere", "nowhere:", ":1", "host:port", "dns:///host:1"}) {
+    ServerOptions options = Valid();
+    options.grpc_address = address;
+    EXPECT_THAT(Validate(options),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr(absl::StrCat("--grpc-address is ", address, "; it must be"))));
+  }
+}
+
+TEST(ServerOptionsTest, ACertificateAndItsKeyAreGivenTogether) {
+  const std::tuple<std::string, std::string, std::string, std::string> cases[] = {
+      {"cert.pem", "", "", "--tls-key is empty"},
+      {"", "key.pem", "", "--tls-cert is empty"},
+      {"", "", "ca.pem", "--tls-client-ca is ca.pem; it needs"},
+  };
+  for (const auto& [certificate, key, authority, message] : cases) {
+    ServerOptions options = Valid();
+    options.tls_cert = certificate;
+    options.tls_key = key;
+    options.tls_client_ca = authority;
+    EXPECT_THAT(Validate(options),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  }
 }
 
 TEST(ServerOptionsTest, StreamsNeedRoomForAnItemAndTimeToReadIt) {

@@ -14,7 +14,6 @@
 #include "absl/strings/str_split.h"
 
 namespace attune::testing {
-namespace {
 
 HttpReply ParseReply(const std::string& bytes) {
   HttpReply reply;
@@ -32,8 +31,6 @@ HttpReply ParseReply(const std::string& bytes) {
   // "100 Continue" is only the beginning.
   return reply.status == 100 ? ParseReply(reply.body) : reply;
 }
-
-}  // namespace
 
 HttpConnection::HttpConnection(int port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address = {};

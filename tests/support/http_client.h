@@ -35,6 +35,9 @@ std::string GetRequest(const std::string& path, const std::string& headers = "")
 std::string PostRequest(const std::string& path, const std::string& json,
                         const std::string& headers = "Content-Type: application/json\r\n");
 
+// A reply as it came over the wire.
+HttpReply ParseReply(const std::string& bytes);
+
 HttpReply SendRequest(int port, const std::string& request);
 HttpReply Get(int port, const std::string& path);
 HttpReply Post(int port, const std::string& path, const std::string& json);

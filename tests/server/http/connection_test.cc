@@ -29,7 +29,7 @@ class ConnectionTest : public ::testing::Test {
   }
 
   Connection Make(absl::Duration io_timeout = absl::Hours(1)) {
-    return {FileDescriptor(server_fd_), stop_.get(), {io_timeout, kHeaderBytes}};
+    return {Socket(FileDescriptor(server_fd_), nullptr), stop_.get(), {io_timeout, kHeaderBytes}};
   }
   void Send(const std::string& bytes) {
     ASSERT_EQ(send(client_.get(), bytes.data(), bytes.size(), 0),
