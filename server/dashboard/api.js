@@ -8,15 +8,34 @@ export class RpcError extends Error {
   }
 }
 
+// The reader's bearer token, for servers that ask for one: kept by this tab and gone with it.
+const tokenKey = 'attune-token';
+
+// Whether there now is another token than the one that was refused. Of several calls that are
+// refused at once, the first asks for all.
+function askForToken(refused) {
+  if (sessionStorage.getItem(tokenKey) === refused) {
+    const answer = window.prompt('This server asks for a token:')?.trim();
+    if (!answer) return false;
+    sessionStorage.setItem(tokenKey, answer);
+  }
+  return sessionStorage.getItem(tokenKey) !== refused;
+}
+
+async function post(method, request, signal) {
+  const token = sessionStorage.getItem(tokenKey);
+  const headers = { 'Content-Type': 'application/json' };
+  if (token !== null) headers.Authorization = `Bearer ${token}`;
+  const body = JSON.stringify(request);
+  const response = await fetch(`/v1/${method}`, { method: 'POST', headers, body, signal });
+  if (response.status === 401 && askForToken(token)) return post(method, request, signal);
+  return response;
+}
+
 export async function call(method, request, signal) {
   let response;
   try {
-    response = await fetch(`/v1/${method}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(request),
-      signal,
-    });
+    response = await post(method, request, signal);
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new RpcError(14, 'the server does not answer; is it running?');
