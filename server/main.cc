@@ -20,6 +20,7 @@
 #include "server/cache_folder.h"
 #include "server/quality_command.h"
 #include "server/server.h"
+#include "server/token_command.h"
 
 extern char** environ;
 
@@ -33,6 +34,7 @@ constexpr char kDescription[] =
     "  attune-server --model ~/.cache/attune/all-MiniLM-L6-v2\n"
     "  attune health && attune encode \"Hello, world.\"\n"
     "  attune-server quality          how close bf16 and int8 are to f32; has a --help of its own\n"
+    "  attune-server token NAME       a new token for NAME, and its line for --token-file\n"
     "\n"
     "Every flag has an environment variable, --max-texts is ATTUNE_MAX_TEXTS; the flag wins.\n"
     "Sizes take suffixes (4MiB), durations take units (500ms, 2m). SIGTERM drains, twice stops.";
@@ -57,7 +59,7 @@ class Flags {
     Add("tls-client-ca", options_.tls_client_ca,
         "Ask clients for certificates of this authority (PEM)");
     Add("token-file", options_.token_file,
-        "Who may call, NAME:SHA256 of a token a line; read again when it changes");
+        "Who may call; `attune-server token NAME` makes a line of it; read again when it changes");
     Add("model", options_.model, "Model folder (Hugging Face or sentence-transformers layout)");
     Add("precision", options_.precision,
         "Type of the matrix products: f32, bf16, int8, or auto: bf16 where it is faster, else f32");
@@ -263,6 +265,9 @@ int Serve(const ServerOptions& options) {
 int main(int argc, char** argv) {
   if (argc > 1 && absl::string_view(argv[1]) == "quality") {
     return attune::RunQualityCommand(argc - 1, argv + 1);
+  }
+  if (argc > 1 && absl::string_view(argv[1]) == "token") {
+    return attune::RunTokenCommand(argc - 1, argv + 1);
   }
   attune::Flags flags;
   if (const std::optional<int> exit_code = flags.Parse(argc, argv); exit_code.has_value()) {
