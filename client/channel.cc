@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attune/v1/attune.grpc.pb.h"
+#include "client/bearer_token.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -20,6 +21,21 @@ constexpr int kKeepaliveTimeoutMs = 20'000;
 constexpr int kInitialReconnectBackoffMs = 200;
 constexpr int kMaxReconnectBackoffMs = 5'000;
 
+std::shared_ptr<grpc::ChannelCredentials> Credentials(const ClientOptions& options) {
+  if (options.tls_ca.empty()) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions tls;
+  tls.pem_root_certs = options.tls_ca;
+  tls.pem_cert_chain = options.tls_cert;
+  tls.pem_private_key = options.tls_key;
+  return grpc::SslCredentials(tls);
+}
+
+std::shared_ptr<grpc::Channel> CreateChannel(const ClientOptions& options,
+                                             const grpc::ChannelArguments& arguments) {
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      options.address, Credentials(options), arguments, BearerTokenInterceptors(options.token));
+}
+
 grpc::ChannelArguments CommonArguments(const ClientOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(options.max_receive_bytes);
@@ -36,6 +52,13 @@ grpc::ChannelArguments CommonArguments(const ClientOptions& options) {
 
 absl::Status ClientOptions::Validate() const {
   if (address.empty()) return absl::InvalidArgumentError("address is empty; give HOST:PORT");
+  if (tls_cert.empty() != tls_key.empty()) {
+    return absl::InvalidArgumentError("tls_cert and tls_key are given together");
+  }
+  if (!tls_cert.empty() && tls_ca.empty()) {
+    return absl::InvalidArgumentError("tls_cert needs tls_ca, which turns TLS on");
+  }
+  if (absl::Status status = CheckToken(token); !status.ok()) return status;
   if (deadline <= absl::ZeroDuration() || deadline == absl::InfiniteDuration()) {
     return absl::InvalidArgumentError(absl::StrCat("deadline is ", absl::FormatDuration(deadline),
                                                    "; it must be finite and above 0"));
@@ -73,12 +96,11 @@ std::shared_ptr<grpc::Channel> CreateEncoderChannel(const ClientOptions& options
   arguments.SetServiceConfigJSON(EncoderServiceConfig(options));
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, options.max_attempts > 1 ? 1 : 0);
   arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, kRetryBufferBytes);
-  return grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments);
+  return CreateChannel(options, arguments);
 }
 
 std::shared_ptr<grpc::Channel> CreateHealthChannel(const ClientOptions& options) {
-  return grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(),
-                                   CommonArguments(options));
+  return CreateChannel(options, CommonArguments(options));
 }
 
 }  // namespace attune

@@ -15,6 +15,15 @@ struct ClientOptions {
   // HOST:PORT, or any gRPC target. A name that resolves to several addresses is balanced over those
   // that report SERVING. Proxies named in the environment are not used.
   std::string address = "127.0.0.1:50051";
+  // If set, TLS is spoken, and servers must have a certificate from this authority (PEM, the text
+  // itself). The name in it must be that of `address`.
+  std::string tls_ca = {};
+  // This client's own certificate chain and key (PEM), for servers that ask for one.
+  std::string tls_cert = {};
+  std::string tls_key = {};
+  // If set, every call carries it as its bearer token. Without TLS, whoever can read the network
+  // can read it.
+  std::string token = {};
   // Every call ends within this time, its retries included.
   absl::Duration deadline = absl::Seconds(30);
   // Attempts per call, 1 (no retry) to 5. Only UNAVAILABLE and RESOURCE_EXHAUSTED are tried again,

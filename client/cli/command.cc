@@ -3,19 +3,14 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "client/cli/connection_flags.h"
+
 namespace attune::cli {
 
 Command::Command(CLI::App& parent, const std::string& name, const std::string& description,
                  const std::string& examples)
     : flags_(parent, name, description, examples) {
-  flags_.Add("-s,--server", client_options_.address, "The server's address")
-      .Takes("HOST:PORT")
-      .Variable("ATTUNE_SERVER")
-      .Valid([](absl::string_view address) {
-        return address.empty() ? absl::InvalidArgumentError("the server's address is empty")
-                               : absl::OkStatus();
-      })
-      .ShowDefault();
+  AddConnectionFlags(flags_, client_options_);
   flags_.AddDuration("--timeout", client_options_.deadline,
                      "Longest time for each call, e.g. 5, 500ms or 2m");
 }

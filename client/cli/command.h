@@ -27,7 +27,8 @@ class Command {
   virtual absl::Status Run() = 0;
 
  protected:
-  // Adds the command to `parent`, with --server and --timeout. `examples` are shown under the help.
+  // Adds the command to `parent`, with the flags of a connection and --timeout. `examples` are
+  // shown under the help.
   Command(CLI::App& parent, const std::string& name, const std::string& description,
           const std::string& examples);
 

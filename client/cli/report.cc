@@ -18,8 +18,12 @@ std::string NextStep(const absl::Status& status, const ClientOptions& options) {
     case absl::StatusCode::kUnavailable:
       return absl::StrCat("No server is ready at ", options.address,
                           ". Start one with: attune-server\n"
-                          "or name another with --server HOST:PORT or ATTUNE_SERVER. "
+                          "or name another with --server HOST:PORT or ATTUNE_SERVER, with "
+                          "--tls-ca if it speaks TLS. "
                           "`attune health --wait 60` waits for one that is loading.");
+    case absl::StatusCode::kUnauthenticated:
+      return "This server asks for a token: name the file that holds yours with --token-file, or "
+             "set ATTUNE_TOKEN.";
     case absl::StatusCode::kDeadlineExceeded:
       return absl::StrCat("There was no answer within ", absl::FormatDuration(options.deadline),
                           ". Give it longer with --timeout, or send less at a time.");

@@ -9,6 +9,7 @@ namespace {
 
 using ::attune::testing::IsOk;
 using ::attune::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -17,6 +18,10 @@ TEST(ClientOptionsTest, DefaultsAreValid) { EXPECT_THAT(ClientOptions().Validate
 TEST(ClientOptionsTest, NamesTheOptionThatIsOutOfRange) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(ClientOptions{.address = ""}.Validate(), StatusIs(kInvalid, HasSubstr("address")));
+  EXPECT_THAT((ClientOptions{.tls_ca = "x", .tls_cert = "x"}.Validate()),
+              StatusIs(kInvalid, HasSubstr("tls_cert and tls_key are given together")));
+  EXPECT_THAT((ClientOptions{.tls_cert = "x", .tls_key = "x"}.Validate()),
+              StatusIs(kInvalid, HasSubstr("tls_cert needs tls_ca")));
   EXPECT_THAT(ClientOptions{.deadline = absl::InfiniteDuration()}.Validate(),
               StatusIs(kInvalid, HasSubstr("deadline is inf")));
   EXPECT_THAT(ClientOptions{.deadline = absl::ZeroDuration()}.Validate(),
@@ -25,6 +30,14 @@ TEST(ClientOptionsTest, NamesTheOptionThatIsOutOfRange) {
               StatusIs(kInvalid, HasSubstr("max_attempts is 6; it must be 1 to 5")));
   EXPECT_THAT(ClientOptions{.max_receive_bytes = 0}.Validate(),
               StatusIs(kInvalid, HasSubstr("max_receive_bytes is 0")));
+}
+
+TEST(ClientOptionsTest, ATokenThatMetadataCannotCarryIsRefusedAndNotShown) {
+  for (const char* token : {"two words", "line\nbreak", "caf\xc3\xa9"}) {
+    EXPECT_THAT(ClientOptions{.token = token}.Validate(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("the token has"), Not(HasSubstr(token)))));
+  }
 }
 
 TEST(ServiceConfigTest, RetriesOnlyWhatMayBeTriedAgain) {
