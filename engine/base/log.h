@@ -1,5 +1,9 @@
 // Structured logs: one JSON object a line on stderr, e.g.
 //   {"ts":"2026-01-02T03:04:05.678Z","level":"info","event":"serving","msg":"ready","port":50051}
+// or the same as text for people:
+//   2026-01-02T03:04:05.678Z info serving "ready" port=50051
+// Of each event at most 10 lines a second are written; the next one says how many were held back,
+// as "suppressed".
 // Never pass request text, metadata values or secrets.
 #ifndef ATTUNE_ENGINE_BASE_LOG_H_
 #define ATTUNE_ENGINE_BASE_LOG_H_
@@ -8,7 +12,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -21,6 +27,14 @@ absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view name);
 
 // Lines below `level` are dropped. Default: kInfo. Thread-safe.
 void SetLogLevel(LogLevel level);
+
+enum class LogFormat { kJson, kText };
+
+// "json" or "text"; anything else is kInvalidArgument naming the two.
+absl::StatusOr<LogFormat> ParseLogFormat(absl::string_view name);
+
+// Default: kJson. Thread-safe.
+void SetLogFormat(LogFormat format);
 
 // One key and its value, already in JSON form.
 class LogField {
@@ -47,6 +61,10 @@ class LogField {
 // Control characters are escaped and invalid UTF-8 replaced. Thread-safe; lines do not interleave.
 void Log(LogLevel level, absl::string_view event, absl::string_view message,
          std::initializer_list<LogField> fields = {});
+
+// The same for an event of every request: the fields are made only if the line is written.
+void LogSampled(LogLevel level, absl::string_view event, absl::string_view message,
+                absl::FunctionRef<std::vector<LogField>()> make_fields);
 
 }  // namespace attune
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "engine/base/json.h"
 #include "gmock/gmock.h"
@@ -94,7 +95,8 @@ TEST(LogTest, LinesOfTwoThreadsDoNotInterleave) {
   const std::vector<Json> lines = Logged([] {
     const auto write = [] {
       for (int i = 0; i < kLines; ++i) {
-        Log(LogLevel::kInfo, "busy", std::string(300, 'x'), {{"i", i}});
+        // Of one event, ten lines a second are written.
+        Log(LogLevel::kInfo, absl::StrCat("busy_", i / 5), std::string(300, 'x'), {{"i", i}});
       }
     };
     std::thread other(write);
@@ -102,6 +104,42 @@ TEST(LogTest, LinesOfTwoThreadsDoNotInterleave) {
     other.join();
   });
   EXPECT_THAT(lines, SizeIs(2 * kLines));
+}
+
+TEST(LogTest, AFloodOfOneEventIsHeldBackAndOthersAreNot) {
+  bool made = false;
+  const std::vector<Json> lines = Logged([&made] {
+    for (int i = 0; i < 1000; ++i) Log(LogLevel::kInfo, "flood", "");
+    LogSampled(LogLevel::kInfo, "flood", "", [&made]() -> std::vector<LogField> {
+      made = true;
+      return {};
+    });
+    Log(LogLevel::kInfo, "another", "");
+  });
+  // The loop may see the second change, hence the margin.
+  EXPECT_LE(lines.size(), 31u);
+  EXPECT_EQ(lines.back()["event"], "another");
+  if (lines.size() == 11) {
+    EXPECT_FALSE(made);
+  }
+}
+
+TEST(LogTest, TextIsForPeopleAndStillOneLine) {
+  ::testing::internal::CaptureStderr();
+  SetLogFormat(LogFormat::kText);
+  Log(LogLevel::kWarning, "serving", "ready\nfor more", {{"port", 50051}, {"model", "a \x1b b"}});
+  SetLogFormat(LogFormat::kJson);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::MatchesRegex("....-..-..T..:..:......Z warning serving "
+                                      "\"ready\\\\nfor more\" port=50051 "
+                                      "model=\"a \\\\u001b b\"\n"));
+}
+
+TEST(LogTest, ParsesTheTwoFormatsAndNothingElse) {
+  EXPECT_THAT(ParseLogFormat("json"), IsOkAndHolds(LogFormat::kJson));
+  EXPECT_THAT(ParseLogFormat("text"), IsOkAndHolds(LogFormat::kText));
+  EXPECT_THAT(ParseLogFormat("xml"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                              HasSubstr("\"xml\" is not json or text")));
 }
 
 TEST(LogTest, ParsesTheFourLevelsAndNothingElse) {
