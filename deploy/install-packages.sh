@@ -26,6 +26,7 @@ packages() {
       printf '%s\n' g++ cmake ninja-build pkgconf \
         libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler libabsl-dev \
         libhwy-dev nlohmann-json3-dev libcli11-dev libssl-dev libcpp-httplib-dev \
+        prometheus-cpp-dev \
         libdnnl-dev ocl-icd-opencl-dev  # oneDNN's CMake file asks for OpenCL; libdnnl-dev does not
       ;;
     fetch) printf '%s\n' python3 python3-venv ca-certificates ;;
@@ -37,11 +38,11 @@ packages() {
       case "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" in
         bookworm)
           printf '%s\n' libgrpc++1.51 libprotobuf32 libdnnl2 libhwy1 libssl3 \
-            libcpp-httplib0.11
+            libcpp-httplib0.11 libprometheus-cpp-core1.0
           ;;
         trixie)
           printf '%s\n' libgrpc++1.51t64 libprotobuf32t64 libdnnl3.6 libhwy1t64 libssl3t64 \
-            libcpp-httplib0.18
+            libcpp-httplib0.18 libprometheus-cpp-core1.0
           ;;
         *) return 1 ;;
       esac

@@ -64,6 +64,8 @@ if [[ -z $http_address ]]; then
   http_address=127.0.0.1:8080
   if "$once"; then http_address=off; fi
 fi
+# A server that only shows the samples needs no port for an operator, and may find it taken.
+if "$once"; then export ATTUNE_OPS_ADDRESS="${ATTUNE_OPS_ADDRESS-off}"; fi
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 attune=build/release/client/attune

@@ -78,6 +78,7 @@ AttentionJob::AttentionJob(std::shared_ptr<Call> call, AttentionReply reply, Att
 
 void AttentionJob::RunAlone(Session& session) {
   absl::Status status = Run(session);
+  RecordFault(status);
   bytes_ = ByteBudget::Reservation();
   if (status.ok()) {
     done_(std::move(reply_));

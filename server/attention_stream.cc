@@ -15,7 +15,11 @@ class AttentionStream::NextJob final : public Job {
       : Job(stream->call_), stream_(std::move(stream)), done_(std::move(done)) {}
 
   bool runs_alone() const override { return true; }
-  void RunAlone(Session& session) override { done_(stream_->Run(session)); }
+  void RunAlone(Session& session) override {
+    absl::StatusOr<Part> part = stream_->Run(session);
+    RecordFault(part.status());
+    done_(std::move(part));
+  }
   void Fail(int64_t /*index*/, absl::Status status) override { done_(std::move(status)); }
 
  private:

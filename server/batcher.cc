@@ -200,6 +200,7 @@ void Batcher::DropExpired(absl::Time now) {
 void Batcher::Drop(std::vector<WorkItem> items, absl::Time now) {
   for (WorkItem& item : items) {
     absl::Status reason = item.job->call().CheckWanted(now);
+    if (observer_ != nullptr) observer_->OnItemDropped(reason.code());
     unwanted_.push_back({std::move(item), std::move(reason)});
   }
 }

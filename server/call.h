@@ -9,17 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "engine/base/mutex.h"
+#include "server/call_record.h"
+#include "server/work_class.h"
 
 namespace attune {
 
 class Call;
-
-// How soon an answer is wanted. Of two classes that both have work waiting, the first gets most of
-// the workers' time, and neither gets none.
-enum class WorkClass {
-  kInteractive,
-  kBulk,  // items of streams, and requests of many texts
-};
 
 // Whatever holds a place for a call, and wants to free it as soon as nobody waits for the answer.
 class CancelListener {
@@ -30,13 +25,18 @@ class CancelListener {
 };
 
 // The life of one request as everyone who works on it sees it: whose it is, until when the answer
-// is wanted, and whether it still is. Thread-safe.
+// is wanted, whether it still is, and what the work on it has cost. Thread-safe.
 class Call {
  public:
   // `client` is who shares the server's time with others: a name, or an address without a port.
+  // `record` is that of the call, or of the stream whose item this is; null if nobody keeps one.
   explicit Call(absl::Time deadline, std::string client = "",
-                WorkClass work_class = WorkClass::kInteractive)
-      : deadline_(deadline), client_(std::move(client)), work_class_(work_class) {}
+                WorkClass work_class = WorkClass::kInteractive,
+                std::shared_ptr<CallRecord> record = nullptr)
+      : deadline_(deadline),
+        client_(std::move(client)),
+        work_class_(work_class),
+        record_(std::move(record)) {}
 
   // The caller went away. Tells the listener, once.
   void Cancel() {
@@ -63,6 +63,9 @@ class Call {
   absl::Time deadline() const { return deadline_; }
   const std::string& client() const { return client_; }
   WorkClass work_class() const { return work_class_; }
+  // Null if nobody keeps one.
+  CallRecord* record() const { return record_.get(); }
+  const std::shared_ptr<CallRecord>& shared_record() const { return record_; }
 
   // kCancelled or kDeadlineExceeded once no answer is wanted any more.
   absl::Status CheckWanted(absl::Time now) const {
@@ -80,6 +83,7 @@ class Call {
   const absl::Time deadline_;
   const std::string client_;
   const WorkClass work_class_;
+  const std::shared_ptr<CallRecord> record_;
 
   mutable Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;

@@ -50,6 +50,7 @@ void EncodeJob::Finish(int64_t index, ConstMatrixView hidden) {
   vector.tokens = encoding.size();
   vector.truncated = encoding.truncated;
   absl::Status status = MakeVector(hidden, vector.values);
+  RecordFault(status);
   if (!status.ok() && texts_.encodings.size() > 1) {
     status = WithMessage(status, absl::StrCat("item ", index, ": ", status.message()));
   }

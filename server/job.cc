@@ -21,6 +21,35 @@ bool NobodyWaits(const std::vector<WorkItem>& items) {
   return true;
 }
 
+// The time of a worker as the calls it works for see it.
+class ComputeSpan {
+ public:
+  explicit ComputeSpan(const std::vector<WorkItem>& items) {
+    const absl::Time now = absl::Now();
+    for (const WorkItem& item : items) {
+      CallRecord* record = item.job->call().record();
+      if (record == nullptr) continue;
+      record->Queued(now - item.job->created());
+      // Texts of one call stand together, and are computed together.
+      if (!records_.empty() && records_.back().get() == record) continue;
+      record->BeginCompute(now);
+      records_.push_back(item.job->call().shared_record());
+    }
+  }
+  ComputeSpan(const ComputeSpan&) = delete;
+  ComputeSpan& operator=(const ComputeSpan&) = delete;
+  ~ComputeSpan() { End(); }
+
+  void End() {
+    const absl::Time now = absl::Now();
+    for (const std::shared_ptr<CallRecord>& record : records_) record->EndCompute(now);
+    records_.clear();
+  }
+
+ private:
+  std::vector<std::shared_ptr<CallRecord>> records_;  // a call may be over before its span
+};
+
 void FailAll(const std::vector<WorkItem>& items, const absl::Status& status) {
   const absl::Time now = absl::Now();
   for (const WorkItem& item : items) {
@@ -52,7 +81,9 @@ void RunBatch(Session& session, const std::vector<WorkItem>& items) {
   Encoder::ForwardOptions options;
   options.should_stop = [&items] { return NobodyWaits(items); };
   options.rows = RowsWanted(items);
+  ComputeSpan span(items);
   const absl::StatusOr<ConstMatrixView> hidden = session.Forward(batch, options);
+  span.End();  // an answer tells it
   if (!hidden.ok()) {
     const bool no_memory = absl::IsResourceExhausted(hidden.status());
     return FailAll(items, no_memory ? OutOfMemory(hidden.status().message()) : hidden.status());
@@ -79,6 +110,7 @@ void RunItems(Session& session, std::vector<WorkItem> items) {
   if (items.empty()) return;
   try {
     if (items.front().job->runs_alone()) {
+      const ComputeSpan span(items);
       items.front().job->RunAlone(session);
     } else {
       RunBatch(session, items);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "engine/engine.h"
 #include "server/call.h"
 
@@ -18,11 +20,13 @@ namespace attune {
 // different items may run at the same time.
 class Job {
  public:
-  explicit Job(std::shared_ptr<Call> call) : call_(std::move(call)) {}
+  // To be queued at once: the wait for a worker counts from here.
+  explicit Job(std::shared_ptr<Call> call) : call_(std::move(call)), created_(absl::Now()) {}
   virtual ~Job() = default;
 
   Call& call() { return *call_; }
   const Call& call() const { return *call_; }
+  absl::Time created() const { return created_; }
 
   // Items of a job that runs alone get a worker for themselves: RunAlone.
   virtual bool runs_alone() const = 0;
@@ -39,8 +43,16 @@ class Job {
   // The item was refused, dropped or broken.
   virtual void Fail(int64_t index, absl::Status status) = 0;
 
+ protected:
+  // Counts `status` if it says that an output was not finite, which is the one fault that computing
+  // has: kInternal.
+  void RecordFault(const absl::Status& status) const {
+    if (absl::IsInternal(status) && call_->record() != nullptr) call_->record()->NonFiniteOutput();
+  }
+
  private:
   const std::shared_ptr<Call> call_;
+  const absl::Time created_;
 };
 
 struct WorkItem {

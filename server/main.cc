@@ -18,6 +18,7 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "server/cache_folder.h"
+#include "server/grpc/library_logs.h"
 #include "server/quality_command.h"
 #include "server/server.h"
 #include "server/token_command.h"
@@ -60,6 +61,8 @@ class Flags {
         "Ask clients for certificates of this authority (PEM)");
     Add("token-file", options_.token_file,
         "Who may call; `attune-server token NAME` makes a line of it; read again when it changes");
+    Add("ops-address", options_.ops_address,
+        "Where to serve /metrics, /livez, /readyz and /debug/calls, HOST:PORT, or off");
     Add("model", options_.model, "Model folder (Hugging Face or sentence-transformers layout)");
     Add("precision", options_.precision,
         "Type of the matrix products: f32, bf16, int8, or auto: bf16 where it is faster, else f32");
@@ -105,6 +108,9 @@ class Flags {
     AddDuration("drain-timeout", options_.drain_timeout,
                 "Then wait this long for what is still running");
     Add("log-level", log_level_, "debug, info, warning or error");
+    Add("log-format", log_format_, "json, an object a line, or text, for people");
+    Add("access-log", options_.access_log,
+        "Log each call that ends, at most 10 lines a second: true or false");
     app_.add_flag("--print-config", print_config_, "Print the effective settings as JSON and exit");
   }
 
@@ -124,7 +130,14 @@ class Flags {
                    std::string(level.status().message()).c_str());
       return 1;
     }
+    const absl::StatusOr<LogFormat> format = ParseLogFormat(log_format_);
+    if (!format.ok()) {
+      std::fprintf(stderr, "attune-server: --log-format: %s\n",
+                   std::string(format.status().message()).c_str());
+      return 1;
+    }
     SetLogLevel(*level);
+    SetLogFormat(*format);
     WarnOfUnknownVariables();
     if (print_config_) {
       std::puts(EffectiveConfig().c_str());
@@ -200,6 +213,7 @@ class Flags {
   CLI::App app_;
   ServerOptions options_;
   std::string log_level_ = "info";
+  std::string log_format_ = "json";
   bool print_config_ = false;
 };
 
@@ -239,6 +253,7 @@ int Serve(const ServerOptions& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   RaiseDescriptorLimit();
+  LogForLibraries();
   // Memory freed by one thread is then found by another; gRPC's bursts otherwise stay resident.
   mallopt(M_ARENA_MAX, 2);
 

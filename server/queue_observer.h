@@ -4,8 +4,9 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "server/call.h"
+#include "server/work_class.h"
 
 namespace attune {
 
@@ -22,13 +23,16 @@ struct QueueCounts {
   int64_t rejected_deadline_unreachable = 0;
 };
 
-// Told of each item. Thread-safe.
+// Told of each item, with the queue's lock held: must be quick, and must not use the queue.
+// Thread-safe.
 class QueueObserver {
  public:
   virtual ~QueueObserver() = default;
-  // A worker takes an item that waited so long. Called with the queue's lock held: must be quick,
-  // and must not use the queue.
+  // A worker takes an item that waited so long.
   virtual void OnItemTaken(WorkClass /*work_class*/, absl::Duration /*waited*/) {}
+  // An item leaves the queue because its deadline passed (kDeadlineExceeded) or its caller went
+  // away (kCancelled).
+  virtual void OnItemDropped(absl::StatusCode /*why*/) {}
 };
 
 }  // namespace attune

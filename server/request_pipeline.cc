@@ -123,6 +123,11 @@ absl::StatusOr<std::vector<Encoding>> TakeGiven(const EncodeInput& input, const 
   return encodings;
 }
 
+void RecordGiven(absl::Span<const Encoding> encodings, const Call& call) {
+  if (call.record() == nullptr) return;
+  for (const Encoding& encoding : encodings) call.record()->AddInputs(1, encoding.size());
+}
+
 // The pooling by which a cosine is a sum over pairs of tokens.
 absl::StatusOr<PoolingMode> ResolveTokenMean(const ModelInfo& model) {
   if (model.pooling.size() == 1 && IsTokenMean(model.pooling.front())) return model.pooling.front();
@@ -168,8 +173,11 @@ absl::StatusOr<std::vector<Encoding>> RequestPipeline::ReadInput(const TextField
       return encodings;
     }
     case EncodeInput::Kind::kTokenIds:
-    case EncodeInput::Kind::kVectors:
-      return TakeGiven(input, model_info_);
+    case EncodeInput::Kind::kVectors: {
+      ATTUNE_ASSIGN_OR_RETURN(std::vector<Encoding> encodings, TakeGiven(input, model_info_));
+      RecordGiven(encodings, call);
+      return encodings;
+    }
   }
   return absl::InternalError("no kind of input");
 }
@@ -191,6 +199,7 @@ absl::StatusOr<Encoding> RequestPipeline::ReadAttentionInput(const AttentionInpu
                               ? TakeVectors("query.vectors", *input.vectors, model_info_)
                               : TakeTokenIds("query.token_ids", *input.token_ids, model_info_));
   FillInOffsets(encoding);
+  RecordGiven(absl::MakeConstSpan(&encoding, 1), call);
   return encoding;
 }
 

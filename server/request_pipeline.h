@@ -52,6 +52,10 @@ class RequestPipeline {
               Done<AttendResult> done);
   const ModelInfo& model_info() const { return model_info_; }
 
+  // Text that waits to be tokenised, and what attention maps in progress hold, in bytes.
+  int64_t pending_bytes() const { return tokenizer_threads_.pending_bytes(); }
+  int64_t attention_reserved_bytes() const { return attention_budget_.held_bytes(); }
+
  private:
   void EncodeAs(const TextFields& fields, EncodeInput input, std::shared_ptr<Call> call,
                 Done<EncodeReply> done);

@@ -86,7 +86,9 @@ Server::Server(const ServerOptions& options, PortGuard guard)
     : options_(options),
       guard_(std::move(guard)),
       cpus_(ReadCpuBudget()),
-      encoder_service_(gate_, options),
+      monitor_(options.access_log),
+      encoder_service_(gate_, monitor_, *guard_.authenticator, options),
+      unknown_methods_(monitor_),
       credentials_(std::make_shared<PortCredentials>(guard_)) {
   if (options_.threads == 0) options_.threads = cpus_.threads();
 }
@@ -97,6 +99,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Bind(const ServerOptions& option
   std::unique_ptr<Server> server(new Server(options, std::move(guard)));
   ATTUNE_RETURN_IF_ERROR(server->OpenGrpcPort());
   ATTUNE_RETURN_IF_ERROR(server->OpenHttpPort());
+  ATTUNE_RETURN_IF_ERROR(server->OpenOpsPort());
   return server;
 }
 
@@ -107,6 +110,7 @@ absl::Status Server::OpenGrpcPort() {
   builder.AddListeningPort(options_.grpc_address, credentials_, &port_);
   builder.RegisterService(&encoder_service_);
   builder.RegisterService(&health_service_);
+  builder.RegisterCallbackGenericService(&unknown_methods_);
   grpc_server_ = builder.BuildAndStart();
   if (grpc_server_ == nullptr || port_ == 0) {
     return absl::UnavailableError(absl::StrCat(
@@ -121,7 +125,8 @@ absl::Status Server::OpenGrpcPort() {
 
 absl::Status Server::OpenHttpPort() {
   if (options_.http_address == "off") return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<HttpServer>> started = HttpServer::Start(options_, gate_, guard_);
+  absl::StatusOr<std::unique_ptr<HttpServer>> started =
+      HttpServer::Start(options_, gate_, guard_, monitor_);
   if (!started.ok()) {
     return absl::Status(started.status().code(),
                         absl::StrCat("--http-address: ", started.status().message()));
@@ -133,9 +138,37 @@ absl::Status Server::OpenHttpPort() {
   return absl::OkStatus();
 }
 
+absl::Status Server::OpenOpsPort() {
+  if (options_.ops_address == "off") return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<OpsServer>> started = OpsServer::Start(options_, monitor_);
+  if (!started.ok()) {
+    return absl::Status(started.status().code(),
+                        absl::StrCat("--ops-address: ", started.status().message()));
+  }
+  ops_server_ = *std::move(started);
+  Log(LogLevel::kInfo, "listening", "the operator's port is open",
+      {{"ops_address", options_.ops_address}, {"ops_port", ops_server_->port()}});
+  return absl::OkStatus();
+}
+
 void Server::SetServing(bool serving) {
   health_service_.SetServing(serving);
   if (http_server_ != nullptr) http_server_->SetReady(serving);
+  if (ops_server_ != nullptr) ops_server_->SetReady(serving);
+  monitor_.metrics().server().SetReady(serving);
+}
+
+void Server::DescribeModel(const ModelInfo& model) {
+  Metrics& metrics = monitor_.metrics();
+  // The revision is the SHA-256 of the model's files, and its beginning a version for people.
+  metrics.server().SetModel({model.name, model.revision.substr(0, 12),
+                             std::string(PrecisionName(model.precision.precision)), model.isa,
+                             model.revision});
+  metrics.SetLoadSource([this] {
+    const QueueCounts counts = batcher_->counts();
+    return WorkLoad{counts.queued_items, counts.queued_tokens, pipeline_->pending_bytes(),
+                    pipeline_->attention_reserved_bytes()};
+  });
 }
 
 absl::Status Server::Load() {
@@ -148,7 +181,7 @@ absl::Status Server::Load() {
   batcher_ =
       std::make_unique<Batcher>(BatcherOptions{options_.max_queue_tokens, options_.max_queue_items,
                                                options_.max_batch_tokens, options_.max_batch_items},
-                                RealClock());
+                                RealClock(), &monitor_.metrics().work());
   pipeline_ = std::make_unique<RequestPipeline>(options_, loaded, *batcher_);
   WorkerPoolOptions workers;
   workers.threads = options_.threads;
@@ -156,9 +189,11 @@ absl::Status Server::Load() {
   // on the first.
   if (options_.threads == static_cast<int>(cpus_.affinity.size())) workers.cpus = cpus_.affinity;
   workers.split_lone_requests = options_.split_lone_requests;
+  workers.metrics = &monitor_.metrics().work();
   workers.reserve_tokens = std::max(options_.max_batch_tokens, options_.max_input_tokens);
   ATTUNE_ASSIGN_OR_RETURN(workers_, WorkerPool::Start(workers, engine_, *batcher_));
 
+  DescribeModel(pipeline_->model_info());
   gate_.Serve({pipeline_.get(), &engine_->tokenizer()});
   SetServing(true);
   const ModelInfo& model = pipeline_->model_info();
@@ -245,6 +280,7 @@ bool Server::Drain() {
   grpc_server_->Shutdown(absl::ToChronoTime(absl::Now() + kCloseGrace));
   // Cancelled calls end at the next layer boundary; their messages live until then.
   gate_.WaitIdle(kCloseGrace);
+  if (ops_server_ != nullptr) ops_server_->Stop();
   Log(finished ? LogLevel::kInfo : LogLevel::kWarning, "stopped",
       finished ? "every admitted request was answered" : "requests were still running");
   return finished;

@@ -12,11 +12,14 @@
 #include "engine/engine.h"
 #include "server/batcher.h"
 #include "server/call_gate.h"
+#include "server/call_monitor.h"
 #include "server/cpu_budget.h"
 #include "server/grpc/encoder_service.h"
 #include "server/grpc/health_service.h"
 #include "server/grpc/port_credentials.h"
+#include "server/grpc/unknown_methods.h"
 #include "server/http/http_server.h"
+#include "server/http/ops_server.h"
 #include "server/request_pipeline.h"
 #include "server/security/port_guard.h"
 #include "server/server_options.h"
@@ -50,6 +53,8 @@ class Server {
   int port() const { return port_; }
   // 0 when the HTTP port is off.
   int http_port() const { return http_server_ == nullptr ? 0 : http_server_->port(); }
+  // 0 when the operator's port is off.
+  int ops_port() const { return ops_server_ == nullptr ? 0 : ops_server_->port(); }
   // Forward passes and other jobs run so far.
   int64_t batches_run() const { return workers_ == nullptr ? 0 : workers_->batches_run(); }
   // What waits for the workers, and what was refused or dropped so far. After Load.
@@ -62,7 +67,10 @@ class Server {
 
   absl::Status OpenGrpcPort();
   absl::Status OpenHttpPort();
+  absl::Status OpenOpsPort();
   void SetServing(bool serving);
+  // What /metrics tells of the model and the queue from now on.
+  void DescribeModel(const ModelInfo& model);
   absl::Status ResolveModelLimits();
   absl::Status WarmUp() const;
   // Waits for `duration`; false, and sooner, if in a hurry.
@@ -81,16 +89,19 @@ class Server {
   bool hurry_ ABSL_GUARDED_BY(mu_) = false;
 
   // Destroyed from the last to the first: what is below uses what is above.
+  CallMonitor monitor_;
   std::shared_ptr<const Engine> engine_;
   std::unique_ptr<Batcher> batcher_;
   std::unique_ptr<RequestPipeline> pipeline_;
   std::unique_ptr<WorkerPool> workers_;
   CallGate gate_;
   EncoderService encoder_service_;
+  UnknownMethods unknown_methods_;
   HealthService health_service_;
   const std::shared_ptr<PortCredentials> credentials_;
   std::unique_ptr<grpc::Server> grpc_server_;
   std::unique_ptr<HttpServer> http_server_;
+  std::unique_ptr<OpsServer> ops_server_;
 };
 
 }  // namespace attune

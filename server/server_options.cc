@@ -68,6 +68,9 @@ absl::Status Validate(const ServerOptions& options) {
     return absl::InvalidArgumentError("--model is empty; it must be a model folder");
   }
   ATTUNE_RETURN_IF_ERROR(CheckSecurity(options));
+  if (options.ops_address.empty()) {
+    return absl::InvalidArgumentError("--ops-address is empty; it must be HOST:PORT, or off");
+  }
   ATTUNE_RETURN_IF_ERROR(ParsePrecisionFlag(options.precision).status());
   ATTUNE_RETURN_IF_ERROR(ParseKernelsFlag(options.kernels).status());
   if (options.quality_cache.empty()) {

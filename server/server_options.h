@@ -26,6 +26,8 @@ struct ServerOptions {
   // Who may call, one NAME:SHA256 of a bearer token a line; empty: everybody. Read again when it
   // changes.
   std::string token_file;
+  // The same for the operator's port, which serves metrics and probes, or "off".
+  std::string ops_address = "127.0.0.1:9464";
   // The model folder.
   std::string model;
   // "f32", "bf16", "int8", or "auto": bf16 where it is faster and close to f32, else f32.
@@ -68,6 +70,9 @@ struct ServerOptions {
   // The largest attention map a request may ask for, and what all of them together may hold.
   int64_t max_attention_reply_bytes = int64_t{64} << 20;
   int64_t attention_budget_bytes = int64_t{256} << 20;
+
+  // Whether every call that ends is a line in the log.
+  bool access_log = true;
 
   int64_t grpc_memory_quota_bytes = int64_t{128} << 20;
   bool reflection = true;

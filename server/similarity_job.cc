@@ -13,6 +13,7 @@ SimilarityJob::SimilarityJob(std::shared_ptr<Call> call, SimilarityReply reply, 
 
 void SimilarityJob::RunAlone(Session& session) {
   absl::Status status = Run(session);
+  RecordFault(status);
   if (status.ok()) {
     done_(std::move(reply_));
   } else {

@@ -25,6 +25,12 @@ class TaskQueue {
   // that would pass the limit; a queue with nothing pending takes any task. Never blocks.
   absl::Status Add(int64_t bytes, std::function<void()> task);
 
+  // Of the tasks that have not run yet, those being run included.
+  int64_t pending_bytes() const {
+    MutexLock lock(mu_);
+    return pending_bytes_;
+  }
+
  private:
   struct Task {
     int64_t bytes;
@@ -34,7 +40,7 @@ class TaskQueue {
   void Work();
 
   const int64_t max_pending_bytes_;
-  Mutex mu_;
+  mutable Mutex mu_;
   CondVar changed_;
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mu_);
   int64_t pending_bytes_ ABSL_GUARDED_BY(mu_) = 0;

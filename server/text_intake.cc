@@ -32,6 +32,19 @@ absl::Status CheckTextBytes(const TextFields& fields, size_t i, absl::string_vie
                     " bytes; the limit is ", options.max_text_bytes);
 }
 
+void RecordTokens(const std::vector<Encoding>& encodings, absl::Duration duration,
+                  const Call& call) {
+  if (call.record() == nullptr) return;
+  int64_t tokens = 0;
+  int64_t truncated = 0;
+  for (const Encoding& encoding : encodings) {
+    tokens += encoding.size();
+    truncated += encoding.truncated ? 1 : 0;
+  }
+  call.record()->AddInputs(static_cast<int64_t>(encodings.size()), tokens);
+  call.record()->Tokenized(duration, truncated);
+}
+
 // Turns each of `inputs` into tokens by encode(input, options). `specials` as above.
 template <typename Input, typename Encode>
 absl::StatusOr<std::vector<Encoding>> TokenizeEach(const TextFields& fields,
@@ -48,6 +61,7 @@ absl::StatusOr<std::vector<Encoding>> TokenizeEach(const TextFields& fields,
   tokenize.specials_as_text = policy.specials_as_text;
   tokenize.offsets = settings.offsets;
 
+  const absl::Time start = absl::Now();
   std::vector<Encoding> encodings;
   encodings.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -62,6 +76,7 @@ absl::StatusOr<std::vector<Encoding>> TokenizeEach(const TextFields& fields,
     }
     encodings.push_back(*std::move(encoding));
   }
+  RecordTokens(encodings, absl::Now() - start, call);
   return encodings;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "engine/base/log.h"
 #include "server/idle_workers.h"
 
@@ -59,11 +60,23 @@ void WorkerPool::Work(const std::shared_ptr<const Engine>& engine,
   for (;;) {
     std::vector<WorkItem> items = batcher_.Take();
     if (items.empty()) return;
-    if (items.front().tokens > 0) batches_run_.fetch_add(1, std::memory_order_relaxed);
-    const int64_t tokens = TotalTokens(items);
-    RunItems(session, std::move(items));
-    batcher_.Finished(tokens);
+    // Help with another worker's batch has no tokens, and is none.
+    if (items.front().tokens == 0) {
+      RunItems(session, std::move(items));
+    } else {
+      RunBatch(session, std::move(items), options.metrics);
+    }
   }
+}
+
+void WorkerPool::RunBatch(Session& session, std::vector<WorkItem> items, WorkMetrics* metrics) {
+  const auto count = static_cast<int64_t>(items.size());
+  const int64_t tokens = TotalTokens(items);
+  const absl::Time start = absl::Now();
+  batches_run_.fetch_add(1, std::memory_order_relaxed);
+  RunItems(session, std::move(items));
+  batcher_.Finished(tokens);
+  if (metrics != nullptr) metrics->Computed(count, tokens, absl::Now() - start);
 }
 
 WorkerPool::~WorkerPool() {

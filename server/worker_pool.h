@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "engine/engine.h"
 #include "server/batcher.h"
+#include "server/metrics/work_metrics.h"
 
 namespace attune {
 
@@ -21,6 +22,8 @@ struct WorkerPoolOptions {
   bool split_lone_requests = true;
   // Scratch memory taken per worker at start, in tokens.
   int64_t reserve_tokens = 256;
+  // Counts the batches; borrowed, and may be null.
+  WorkMetrics* metrics = nullptr;
 };
 
 // The threads that compute: each owns a Session and runs what the batcher hands it until the
@@ -44,6 +47,7 @@ class WorkerPool {
  private:
   explicit WorkerPool(Batcher& batcher) : batcher_(batcher) {}
   void Work(const std::shared_ptr<const Engine>& engine, const WorkerPoolOptions& options);
+  void RunBatch(Session& session, std::vector<WorkItem> items, WorkMetrics* metrics);
 
   Batcher& batcher_;
   std::atomic<int64_t> batches_run_{0};

@@ -40,6 +40,7 @@ forbid 'server/http/' 'server/grpc/' 'http does not see grpc'
 
 forbid '(?!engine/ops/)' 'oneapi/|dnnl|hwy/|omp\.h' 'oneDNN, Highway and OpenMP only in engine/ops'
 forbid '(?!server/http/)' 'httplib' 'httplib only in server/http'
+forbid '(?!server/metrics/)' 'prometheus/' 'prometheus-cpp only in server/metrics'
 forbid '(?!engine/text/)' 'unicode/' 'ICU only in engine/text'
 forbid '(?!engine/base/json\.|client/)' 'nlohmann/' 'nlohmann through engine/base/json.h'
 forbid '' 'absl/(log|synchronization)/' 'logs and locks through engine/base'

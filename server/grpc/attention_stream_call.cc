@@ -15,6 +15,7 @@ std::shared_ptr<AttentionStreamCall> AttentionStreamCall::Create(
     grpc::CallbackServerContext& context, const v1::StreamAttentionMapRequest& request,
     RequestPipeline& pipeline, const Tokenizer& tokenizer, std::shared_ptr<Call> call,
     OnOver on_over) {
+  call->record()->AddRequestBytes(static_cast<int64_t>(request.ByteSizeLong()));
   auto stream = std::make_shared<AttentionStreamCall>(context, request, pipeline, tokenizer,
                                                       std::move(call), std::move(on_over));
   MutexLock lock(stream->mu_);
@@ -32,7 +33,8 @@ AttentionStreamCall::AttentionStreamCall(grpc::CallbackServerContext& context,
       pipeline_(pipeline),
       tokenizer_(tokenizer),
       call_(std::move(call)),
-      on_over_(std::move(on_over)) {}
+      on_over_(std::move(on_over)),
+      request_id_(context, *call_->record()) {}
 
 void AttentionStreamCall::Open() {
   absl::StatusOr<AttentionInput> input = DecodeAttentionQuery(request_.query());
@@ -100,6 +102,8 @@ void AttentionStreamCall::WriteTrailer() {
 void AttentionStreamCall::Write() {
   writing_ = true;
   write_began_ = absl::Now();
+  request_id_.BeforeMessage();
+  call_->record()->AddResponseBytes(static_cast<int64_t>(message_.ByteSizeLong()));
   HandOver(this);
   StartWrite(&message_);
 }
@@ -109,6 +113,7 @@ void AttentionStreamCall::OnWriteDone(bool ok) {
   {
     MutexLock lock(mu_);
     writing_ = false;
+    call_->record()->WriteWaited(absl::Now() - write_began_);
     message_.Clear();
     if (!ok) return End(absl::CancelledError("the client takes no more"));
   }
@@ -118,6 +123,8 @@ void AttentionStreamCall::OnWriteDone(bool ok) {
 void AttentionStreamCall::End(const absl::Status& status) {
   if (finished_) return;
   finished_ = true;
+  request_id_.BeforeFinish(status.ok());
+  call_->record()->Finish(status);
   HandOver(this);
   Finish(EndOfCall(status, context_));
 }
@@ -132,7 +139,10 @@ void AttentionStreamCall::CancelIfStalled(absl::Time since) {
   MutexLock lock(mu_);
   if (!writing_ || write_began_ > since) return;
   Log(LogLevel::kInfo, "stream_stalled", "the client takes no layers; its stream is cancelled",
-      {{"waiting_seconds", absl::ToDoubleSeconds(absl::Now() - write_began_)}});
+      {{"request_id", call_->record()->origin().request_id},
+       {"trace_id", call_->record()->origin().trace.trace_id},
+       {"span_id", call_->record()->origin().trace.span_id},
+       {"waiting_seconds", absl::ToDoubleSeconds(absl::Now() - write_began_)}});
   context_.TryCancel();
 }
 

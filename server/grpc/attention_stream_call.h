@@ -19,6 +19,7 @@
 #include "server/attention_stream.h"
 #include "server/call.h"
 #include "server/codec/attention_chunks.h"
+#include "server/grpc/call_metadata.h"
 #include "server/grpc/open_streams.h"
 #include "server/request_pipeline.h"
 
@@ -33,8 +34,8 @@ class AttentionStreamCall final : public grpc::ServerWriteReactor<v1::StreamAtte
  public:
   using OnOver = std::function<void(OpenStream& stream)>;
 
-  // The stream keeps itself alive until it is over; all references are borrowed until then.
-  // `on_over` is called at the end. Open starts it.
+  // The stream keeps itself alive until it is over; all references are borrowed until then. `call`
+  // has a record. `on_over` is called at the end. Open starts it.
   static std::shared_ptr<AttentionStreamCall> Create(grpc::CallbackServerContext& context,
                                                      const v1::StreamAttentionMapRequest& request,
                                                      RequestPipeline& pipeline,
@@ -74,6 +75,7 @@ class AttentionStreamCall final : public grpc::ServerWriteReactor<v1::StreamAtte
   const OnOver on_over_;
 
   Mutex mu_;
+  RequestIdReply request_id_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<AttentionStreamCall> self_ ABSL_GUARDED_BY(mu_);  // until OnDone
   std::shared_ptr<AttentionStream> stream_ ABSL_GUARDED_BY(mu_);
   std::optional<AttentionChunks> chunks_ ABSL_GUARDED_BY(mu_);  // of the layer being sent

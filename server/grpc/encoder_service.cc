@@ -3,96 +3,104 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "server/encoder_methods.h"
 #include "server/grpc/attention_stream_call.h"
-#include "server/grpc/grpc_status.h"
+#include "server/grpc/call_metadata.h"
+#include "server/grpc/ended_stream.h"
 #include "server/grpc/head_statistics_call.h"
-#include "server/grpc/peer_client.h"
 #include "server/grpc/reactor_order.h"
 #include "server/grpc/unary_call.h"
+#include "server/peer_client.h"
 
 namespace attune {
-namespace {
-
-// Ends a streaming call at once.
-template <typename Reactor>
-class EndedStream final : public Reactor {
- public:
-  explicit EndedStream(grpc::Status status) {
-    HandOver(this);
-    this->Finish(std::move(status));
-  }
-  void OnDone() override {
-    TakeOver(this);
-    delete this;
-  }
-};
-
-}  // namespace
-
-EncoderService::EncoderService(CallGate& gate, const ServerOptions& options)
-    : gate_(gate), options_(options), streams_(options.stream_stall_timeout) {
+EncoderService::EncoderService(CallGate& gate, CallMonitor& monitor,
+                               const Authenticator& authenticator, const ServerOptions& options)
+    : gate_(gate),
+      monitor_(monitor),
+      authenticator_(authenticator),
+      options_(options),
+      streams_(options.stream_stall_timeout) {
   HandOver(this);
 }
 
 void EncoderService::EndStreams(const absl::Status& reason) { streams_.EndAll(reason); }
 
 template <typename Request, typename Response>
-grpc::ServerUnaryReactor* EncoderService::StartCall(grpc::CallbackServerContext& context,
+grpc::ServerUnaryReactor* EncoderService::StartCall(RpcMethod method,
+                                                    grpc::CallbackServerContext& context,
                                                     const Request& request, Response& response) {
   TakeOver(this);
   gate_.Enter();
+  std::shared_ptr<CallRecord> record = BeginCall(monitor_, method, context);
+  record->AddRequestBytes(static_cast<int64_t>(request.ByteSizeLong()));
   // "No deadline" arrives as one centuries away.
   const absl::Time deadline =
       std::min(absl::FromChrono(context.deadline()), absl::Now() + options_.max_deadline);
-  auto* call = new UnaryCall(gate_, context, deadline, ClientOfPeer(context.peer()));
+  auto* call = new UnaryCall(gate_, context, deadline, ClientOf(context), std::move(record));
   const absl::StatusOr<Backend> backend = gate_.backend();
   if (!backend.ok()) {
     call->Answer(backend.status());
     return call;
   }
-  RunMethod(*backend, call->call(), request, response,
-            [call](const absl::Status& status) { call->Answer(status); });
+  RunMethod(
+      *backend, call->call(), request, response, [call, &response](const absl::Status& status) {
+        if (status.ok()) {
+          call->call()->record()->AddResponseBytes(static_cast<int64_t>(response.ByteSizeLong()));
+        }
+        call->Answer(status);
+      });
   return call;
 }
 
 grpc::ServerUnaryReactor* EncoderService::Encode(grpc::CallbackServerContext* context,
                                                  const v1::EncodeRequest* request,
                                                  v1::EncodeResponse* response) {
-  return StartCall(*context, *request, *response);
+  return StartCall(RpcMethod::kEncode, *context, *request, *response);
 }
 
 grpc::ServerUnaryReactor* EncoderService::AttentionMap(grpc::CallbackServerContext* context,
                                                        const v1::AttentionMapRequest* request,
                                                        v1::AttentionMapResponse* response) {
-  return StartCall(*context, *request, *response);
+  return StartCall(RpcMethod::kAttentionMap, *context, *request, *response);
 }
 
 grpc::ServerUnaryReactor* EncoderService::ExplainSimilarity(
     grpc::CallbackServerContext* context, const v1::ExplainSimilarityRequest* request,
     v1::ExplainSimilarityResponse* response) {
-  return StartCall(*context, *request, *response);
+  return StartCall(RpcMethod::kExplainSimilarity, *context, *request, *response);
 }
 
 grpc::ServerUnaryReactor* EncoderService::Attend(grpc::CallbackServerContext* context,
                                                  const v1::AttendRequest* request,
                                                  v1::AttendResponse* response) {
-  return StartCall(*context, *request, *response);
+  return StartCall(RpcMethod::kAttend, *context, *request, *response);
 }
 
 grpc::ServerUnaryReactor* EncoderService::Tokenize(grpc::CallbackServerContext* context,
                                                    const v1::TokenizeRequest* request,
                                                    v1::TokenizeResponse* response) {
-  return StartCall(*context, *request, *response);
+  return StartCall(RpcMethod::kTokenize, *context, *request, *response);
 }
 
 grpc::ServerUnaryReactor* EncoderService::GetModel(grpc::CallbackServerContext* context,
                                                    const v1::GetModelRequest* request,
                                                    v1::GetModelResponse* response) {
-  return StartCall(*context, *request, *response);
+  return StartCall(RpcMethod::kGetModel, *context, *request, *response);
+}
+
+std::string EncoderService::ClientOf(const grpc::CallbackServerContext& context) const {
+  std::vector<absl::string_view> authorization;
+  const auto [begin, end] = context.client_metadata().equal_range("authorization");
+  for (auto entry = begin; entry != end; ++entry) {
+    authorization.emplace_back(entry->second.data(), entry->second.size());
+  }
+  // Calls without a token have been refused before they got here.
+  const absl::StatusOr<std::string> holder = authenticator_.Authenticate(authorization);
+  return holder.ok() && !holder->empty() ? *holder : ClientOfPeer(context.peer());
 }
 
 StreamEncodeCall::Options EncoderService::StreamOptions(
@@ -102,7 +110,7 @@ StreamEncodeCall::Options EncoderService::StreamOptions(
   options.max_bytes = options_.max_message_bytes;
   options.deadline = absl::FromChrono(context.deadline());
   options.max_item_time = options_.max_deadline;
-  options.client = ClientOfPeer(context.peer());
+  options.client = ClientOf(context);
   options.on_done = StreamOver();
   return options;
 }
@@ -115,15 +123,17 @@ std::function<void(OpenStream&)> EncoderService::StreamOver() {
 }
 
 template <typename Reactor, typename Start>
-Reactor* EncoderService::StartStream(grpc::CallbackServerContext& context, Start start) {
+Reactor* EncoderService::StartStream(RpcMethod method, grpc::CallbackServerContext& context,
+                                     Start start) {
   TakeOver(this);
   gate_.Enter();
+  const std::shared_ptr<CallRecord> record = BeginCall(monitor_, method, context);
   const absl::StatusOr<Backend> backend = gate_.backend();
   if (!backend.ok()) {
     gate_.Leave();
-    return new EndedStream<Reactor>(EndOfCall(backend.status(), context));
+    return new EndedStream<Reactor>(context, *record, backend.status());
   }
-  const auto stream = start(*backend);
+  const auto stream = start(*backend, record);
   streams_.Add(*stream);
   // The gate may have closed, and the open streams been ended, before this one was among them.
   const absl::Status refusal = gate_.backend().status();
@@ -135,20 +145,24 @@ Reactor* EncoderService::StartStream(grpc::CallbackServerContext& context, Start
 grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>*
 EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
   using Reactor = grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>;
-  return StartStream<Reactor>(*context, [&](const Backend& backend) {
-    return StreamEncodeCall::Create(*context, *backend.pipeline, StreamOptions(*context));
-  });
+  StreamEncodeCall::Options options = StreamOptions(*context);
+  const auto start = [&](const Backend& backend, const std::shared_ptr<CallRecord>& record) {
+    options.record = record;
+    return StreamEncodeCall::Create(*context, *backend.pipeline, std::move(options));
+  };
+  return StartStream<Reactor>(RpcMethod::kStreamEncode, *context, start);
 }
 
 grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* EncoderService::StreamAttentionMap(
     grpc::CallbackServerContext* context, const v1::StreamAttentionMapRequest* request) {
   using Reactor = grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>;
-  return StartStream<Reactor>(*context, [&](const Backend& backend) {
-    auto call = std::make_shared<Call>(absl::FromChrono(context->deadline()),
-                                       ClientOfPeer(context->peer()));
+  const auto start = [&](const Backend& backend, const std::shared_ptr<CallRecord>& record) {
+    auto call = std::make_shared<Call>(absl::FromChrono(context->deadline()), ClientOf(*context),
+                                       WorkClass::kInteractive, record);
     return AttentionStreamCall::Create(*context, *request, *backend.pipeline, *backend.tokenizer,
                                        std::move(call), StreamOver());
-  });
+  };
+  return StartStream<Reactor>(RpcMethod::kStreamAttentionMap, *context, start);
 }
 
 grpc::ServerReadReactor<v1::HeadStatisticsRequest>* EncoderService::HeadStatistics(
@@ -157,11 +171,13 @@ grpc::ServerReadReactor<v1::HeadStatisticsRequest>* EncoderService::HeadStatisti
   HeadStatisticsCall::Options options;
   options.deadline = absl::FromChrono(context->deadline());
   options.max_item_time = options_.max_deadline;
-  options.client = ClientOfPeer(context->peer());
+  options.client = ClientOf(*context);
   options.on_done = StreamOver();
-  return StartStream<Reactor>(*context, [&](const Backend& backend) {
+  const auto start = [&](const Backend& backend, const std::shared_ptr<CallRecord>& record) {
+    options.record = record;
     return HeadStatisticsCall::Create(*context, *backend.pipeline, *response, std::move(options));
-  });
+  };
+  return StartStream<Reactor>(RpcMethod::kHeadStatistics, *context, start);
 }
 
 }  // namespace attune

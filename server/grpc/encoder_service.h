@@ -4,8 +4,10 @@
 #include "absl/time/time.h"
 #include "attune/v1/attune.grpc.pb.h"
 #include "server/call_gate.h"
+#include "server/call_monitor.h"
 #include "server/grpc/open_streams.h"
 #include "server/grpc/stream_encode_call.h"
+#include "server/security/authenticator.h"
 #include "server/server_options.h"
 
 namespace attune {
@@ -14,9 +16,9 @@ namespace attune {
 // pipeline and returns; it never waits. Thread-safe.
 class EncoderService final : public v1::EncoderService::CallbackService {
  public:
-  // `gate` is borrowed: it says what answers the calls, and counts them. Of `options` it needs what
-  // concerns calls: deadlines and streams.
-  EncoderService(CallGate& gate, const ServerOptions& options);
+  // All but `options` are borrowed; `authenticator` knows whose a call is.
+  EncoderService(CallGate& gate, CallMonitor& monitor, const Authenticator& authenticator,
+                 const ServerOptions& options);
 
   // Ends the streams that are open, once what they have taken in has been answered. For when the
   // gate has closed: it refuses those that would open later.
@@ -51,18 +53,23 @@ class EncoderService final : public v1::EncoderService::CallbackService {
  private:
   // A call that is counted until its reactor is done.
   template <typename Request, typename Response>
-  grpc::ServerUnaryReactor* StartCall(grpc::CallbackServerContext& context, const Request& request,
-                                      Response& response);
+  grpc::ServerUnaryReactor* StartCall(RpcMethod method, grpc::CallbackServerContext& context,
+                                      const Request& request, Response& response);
 
-  // A stream that is counted and among the open ones until it is over. start(backend) creates it.
+  // A stream that is counted and among the open ones until it is over. start(backend, record)
+  // creates it.
   template <typename Reactor, typename Start>
-  Reactor* StartStream(grpc::CallbackServerContext& context, Start start);
+  Reactor* StartStream(RpcMethod method, grpc::CallbackServerContext& context, Start start);
 
+  // Who shares the server's time with others: the holder of the call's token, or else the peer.
+  std::string ClientOf(const grpc::CallbackServerContext& context) const;
   StreamEncodeCall::Options StreamOptions(const grpc::CallbackServerContext& context);
   // What a stream calls when it is over.
   std::function<void(OpenStream&)> StreamOver();
 
   CallGate& gate_;
+  CallMonitor& monitor_;
+  const Authenticator& authenticator_;
   const ServerOptions options_;
   OpenStreams streams_;
 };

@@ -41,8 +41,9 @@ bool HeadStatisticsCall::TakeText(bool ok) {
   if (!ok) takes_texts_ = false;
   if (!takes_texts_) return false;
   computing_ = true;
+  options_.record->AddRequestBytes(static_cast<int64_t>(request_.ByteSizeLong()));
   call_ = std::make_shared<Call>(std::min(options_.deadline, absl::Now() + options_.max_item_time),
-                                 options_.client, WorkClass::kBulk);
+                                 options_.client, WorkClass::kBulk, options_.record);
   return true;
 }
 
@@ -78,6 +79,7 @@ void HeadStatisticsCall::OnCancel() {
   TakeOver(this);
   MutexLock lock(mu_);
   takes_texts_ = false;
+  if (end_.ok()) end_ = absl::CancelledError("the caller went away");
   if (call_ != nullptr) call_->Cancel();
   Advance();
 }
@@ -114,7 +116,10 @@ void HeadStatisticsCall::FinishStream() {
   }
   if (end_.ok()) {
     EncodeHeadStatistics(aggregate_, tokens_, pipeline_.model_info(), response_);
+    options_.record->AddResponseBytes(static_cast<int64_t>(response_.ByteSizeLong()));
   }
+  request_id_.BeforeFinish(end_.ok());
+  options_.record->Finish(end_);
   HandOver(this);
   Finish(EndOfCall(end_, context_));
 }

@@ -18,6 +18,7 @@
 #include "engine/base/mutex.h"
 #include "engine/interpret/head_aggregate.h"
 #include "server/call.h"
+#include "server/grpc/call_metadata.h"
 #include "server/grpc/open_streams.h"
 #include "server/request_pipeline.h"
 #include "server/requests.h"
@@ -35,6 +36,7 @@ class HeadStatisticsCall final : public grpc::ServerReadReactor<v1::HeadStatisti
     absl::Time deadline;
     absl::Duration max_item_time;
     std::string client;  // as Call's
+    std::shared_ptr<CallRecord> record;
     // Called when the stream is over.
     std::function<void(OpenStream& stream)> on_done;
   };
@@ -49,7 +51,11 @@ class HeadStatisticsCall final : public grpc::ServerReadReactor<v1::HeadStatisti
   // Use Create.
   HeadStatisticsCall(grpc::CallbackServerContext& context, RequestPipeline& pipeline,
                      v1::HeadStatisticsResponse& response, Options options)
-      : context_(context), pipeline_(pipeline), response_(response), options_(std::move(options)) {}
+      : context_(context),
+        pipeline_(pipeline),
+        response_(response),
+        options_(std::move(options)),
+        request_id_(context, *options_.record) {}
 
   void Open();
 
@@ -78,6 +84,7 @@ class HeadStatisticsCall final : public grpc::ServerReadReactor<v1::HeadStatisti
   v1::HeadStatisticsRequest request_;  // gRPC's while reading_, the pipeline's while computing_
 
   Mutex mu_;
+  RequestIdReply request_id_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<HeadStatisticsCall> self_ ABSL_GUARDED_BY(mu_);  // until OnDone
   std::shared_ptr<Call> call_ ABSL_GUARDED_BY(mu_);                // of the text under way
   HeadAggregate aggregate_ ABSL_GUARDED_BY(mu_);

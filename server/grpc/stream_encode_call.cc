@@ -33,6 +33,7 @@ StreamEncodeCall::StreamEncodeCall(grpc::CallbackServerContext& context, Request
     : context_(context),
       pipeline_(pipeline),
       options_(std::move(options)),
+      request_id_(context, *options_.record),
       window_(options_.max_items, options_.max_bytes) {}
 
 void StreamEncodeCall::OnReadDone(bool ok) {
@@ -47,7 +48,11 @@ StreamEncodeCall::Work StreamEncodeCall::TakeItem(bool ok) {
   MutexLock lock(mu_);
   reading_ = false;
   Work work{std::move(next_), {}};
-  if (!ok) takes_items_ = false;
+  if (ok) {
+    options_.record->AddRequestBytes(static_cast<int64_t>(work.item->request.ByteSizeLong()));
+  } else {
+    takes_items_ = false;
+  }
   if (takes_items_ && !encode_options_.has_value()) {
     end_ = ReadOptions(work.item->request.options());
     takes_items_ = end_.ok();
@@ -59,7 +64,7 @@ StreamEncodeCall::Work StreamEncodeCall::TakeItem(bool ok) {
   const auto text_bytes = static_cast<int64_t>(item.request.text().size());
   item.call =
       std::make_shared<Call>(std::min(options_.deadline, absl::Now() + options_.max_item_time),
-                             options_.client, WorkClass::kBulk);
+                             options_.client, WorkClass::kBulk, options_.record);
   item.bytes = text_bytes + pipeline_.MostReplyBytes(work.input, text_bytes);
   window_.Enter(item.bytes);
   in_pipeline_.insert(work.item);
@@ -96,6 +101,7 @@ void StreamEncodeCall::OnWriteDone(bool ok) {
   TakeOver(this);
   MutexLock lock(mu_);
   writing_ = false;
+  options_.record->WriteWaited(absl::Now() - write_began_);
   window_.Leave(answers_.front().bytes);
   answers_.pop_front();
   if (!ok) Abandon();
@@ -128,7 +134,10 @@ void StreamEncodeCall::CancelIfStalled(absl::Time since) {
   MutexLock lock(mu_);
   if (!writing_ || abandoned_ || write_began_ > since) return;
   Log(LogLevel::kInfo, "stream_stalled", "the client takes no answers; its stream is cancelled",
-      {{"waiting_seconds", absl::ToDoubleSeconds(absl::Now() - write_began_)}});
+      {{"request_id", options_.record->origin().request_id},
+       {"trace_id", options_.record->origin().trace.trace_id},
+       {"span_id", options_.record->origin().trace.span_id},
+       {"waiting_seconds", absl::ToDoubleSeconds(absl::Now() - write_began_)}});
   context_.TryCancel();
 }
 
@@ -151,6 +160,8 @@ void StreamEncodeCall::WriteNext() {
   if (writing_ || answers_.empty()) return;
   writing_ = true;
   write_began_ = absl::Now();
+  request_id_.BeforeMessage();
+  options_.record->AddResponseBytes(static_cast<int64_t>(answers_.front().response.ByteSizeLong()));
   HandOver(this);
   StartWrite(&answers_.front().response);
 }
@@ -167,6 +178,8 @@ void StreamEncodeCall::ReadNext() {
 void StreamEncodeCall::FinishIfOver() {
   if (takes_items_ || writing_ || !answers_.empty() || !in_pipeline_.empty()) return;
   finished_ = true;
+  request_id_.BeforeFinish(end_.ok());
+  options_.record->Finish(abandoned_ ? absl::CancelledError("the client takes no more") : end_);
   HandOver(this);
   Finish(EndOfCall(end_, context_));
 }

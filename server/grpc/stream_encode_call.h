@@ -18,6 +18,7 @@
 #include "attune/v1/attune.pb.h"
 #include "engine/base/mutex.h"
 #include "server/call.h"
+#include "server/grpc/call_metadata.h"
 #include "server/grpc/open_streams.h"
 #include "server/request_pipeline.h"
 #include "server/requests.h"
@@ -44,6 +45,7 @@ class StreamEncodeCall final
     absl::Time deadline;
     absl::Duration max_item_time;
     std::string client;  // as Call's
+    std::shared_ptr<CallRecord> record;
     // Called when the stream is over.
     std::function<void(OpenStream& stream)> on_done;
   };
@@ -102,6 +104,7 @@ class StreamEncodeCall final
   const Options options_;
 
   Mutex mu_;
+  RequestIdReply request_id_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<StreamEncodeCall> self_ ABSL_GUARDED_BY(mu_);  // until OnDone
   StreamWindow window_ ABSL_GUARDED_BY(mu_);
   std::optional<EncodeInput> encode_options_ ABSL_GUARDED_BY(mu_);  // from the first message

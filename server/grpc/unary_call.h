@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "server/call.h"
 #include "server/call_gate.h"
+#include "server/grpc/call_metadata.h"
 #include "server/grpc/grpc_status.h"
 #include "server/grpc/reactor_order.h"
 
@@ -19,10 +20,14 @@ namespace attune {
 // gRPC's side of one unary call. Lives until OnDone, which gRPC calls after the one Answer.
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  // `context` is borrowed until OnDone.
+  // `gate` and `context` are borrowed until OnDone.
   UnaryCall(CallGate& gate, grpc::CallbackServerContext& context, absl::Time deadline,
-            std::string client)
-      : gate_(gate), context_(context), call_(std::make_shared<Call>(deadline, std::move(client))) {
+            std::string client, std::shared_ptr<CallRecord> record)
+      : gate_(gate),
+        context_(context),
+        request_id_(context, *record),
+        call_(std::make_shared<Call>(deadline, std::move(client), WorkClass::kInteractive,
+                                     std::move(record))) {
     HandOver(this);
   }
 
@@ -30,6 +35,9 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
   // Exactly once; the object may be gone when it returns.
   void Answer(const absl::Status& status) {
+    request_id_.BeforeFinish(status.ok());
+    // Before the client can know, so that who has an answer finds it counted.
+    call_->record()->Finish(status);
     HandOver(this);
     Finish(EndOfCall(status, context_));
   }
@@ -51,6 +59,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
  private:
   CallGate& gate_;
   grpc::CallbackServerContext& context_;
+  RequestIdReply request_id_;
   const std::shared_ptr<Call> call_;
 };
 

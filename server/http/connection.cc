@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 namespace attune {
@@ -35,16 +36,6 @@ Connection::Connection(Socket socket, int stop, const ConnectionLimits& limits)
       io_timeout_(limits.io_timeout),
       read_deadline_(absl::Now() + limits.io_timeout),
       receivable_bytes_(limits.max_header_bytes) {}
-
-std::string Connection::client() const {
-  sockaddr_storage peer;
-  socklen_t size = sizeof(peer);
-  char host[INET6_ADDRSTRLEN] = "";
-  auto* address = reinterpret_cast<sockaddr*>(&peer);
-  if (getpeername(socket_.get(), address, &size) != 0) return "";
-  getnameinfo(address, size, host, sizeof(host), nullptr, 0, NI_NUMERICHOST);
-  return host;
-}
 
 void Connection::ExpectBody(int64_t bytes) {
   receivable_bytes_ = std::max<int64_t>(0, bytes - static_cast<int64_t>(end_ - begin_));
@@ -90,6 +81,21 @@ Connection::Failure Connection::Fill() {
     if (received.wait_for == 0) return Failure::kClosed;
     wait_for = received.wait_for;
   }
+}
+
+std::string Connection::peer() const {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (getpeername(socket_.fd(), generic, &size) != 0 ||
+      getnameinfo(generic, size, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  return absl::StrCat(address.ss_family == AF_INET6 ? "ipv6:[" : "ipv4:", host,
+                      address.ss_family == AF_INET6 ? "]:" : ":", port);
 }
 
 ssize_t Connection::read(char* data, size_t size) {

@@ -30,9 +30,6 @@ class Connection final : public httplib::Stream {
 
   Connection(Socket socket, int stop, const ConnectionLimits& limits);
 
-  // The address at the other end, without the port; "" if it has gone.
-  std::string client() const;
-
   // The headers are read; this many bytes may follow.
   void ExpectBody(int64_t bytes);
 
@@ -43,6 +40,9 @@ class Connection final : public httplib::Stream {
   // Ends the reply, and takes what the client still sends for a moment: closing on unread bytes
   // would destroy the reply on its way.
   void CloseGently();
+
+  // Where the client is, as gRPC would say: "ipv4:127.0.0.1:50000"; empty once that is unknown.
+  std::string peer() const;
 
   // Why the last read failed.
   Failure failure() const { return failure_; }

@@ -18,7 +18,8 @@ HttpServer::HttpServer(Listener listener, FileDescriptor stop)
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const ServerOptions& options,
                                                               CallGate& gate,
-                                                              const PortGuard& guard) {
+                                                              const PortGuard& guard,
+                                                              CallMonitor& monitor) {
   ATTUNE_ASSIGN_OR_RETURN(Listener listener, OpenListener(options.http_address));
   FileDescriptor stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (stop.get() < 0) return absl::InternalError("the process has no free file descriptor");
@@ -27,6 +28,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const ServerOption
   HttpPort port;
   port.gate = &gate;
   port.guard = &guard;
+  port.monitor = &monitor;
   port.ready = &server->ready_;
   port.listening = server->listener_.socket.get();
   port.stop = server->stop_.get();

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/call_gate.h"
+#include "server/call_monitor.h"
 #include "server/http/listener.h"
 #include "server/security/port_guard.h"
 #include "server/server_options.h"
@@ -25,10 +26,11 @@ namespace attune {
 // they could read: there are no CORS headers. Thread-safe.
 class HttpServer {
  public:
-  // Opens options.http_address and serves; calls go through `gate`, connections and calls past
-  // `guard`, both borrowed. Errors name the address.
+  // Opens options.http_address and serves; calls go through `gate` and are watched by `monitor`,
+  // and they and connections go past `guard`, all of which are borrowed. Errors name the address.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const ServerOptions& options,
-                                                           CallGate& gate, const PortGuard& guard);
+                                                           CallGate& gate, const PortGuard& guard,
+                                                           CallMonitor& monitor);
 
   // What /readyz says; false at first.
   void SetReady(bool ready) { ready_.store(ready); }

@@ -19,6 +19,8 @@
 #include "server/error_details.h"
 #include "server/http/dashboard.h"
 #include "server/http/http_status.h"
+#include "server/peer_client.h"
+#include "server/request_id.h"
 #include "server/retry_delay.h"
 
 namespace attune {
@@ -43,12 +45,6 @@ httplib::Headers DefaultHeaders() {
           {"Cache-Control", "no-store"}};
 }
 
-void Reply(httplib::Response& response, int http_status, absl::string_view type, std::string body) {
-  response.status = http_status;
-  response.set_header("Content-Type", std::string(type));
-  response.body = std::move(body);
-}
-
 // The standard header has whole seconds; the other is what clients of HTTP APIs agreed on.
 void SetRetryAfter(absl::Duration delay, httplib::Response& response) {
   const int64_t seconds = absl::ToInt64Seconds(absl::Ceil(delay, absl::Seconds(1)));
@@ -64,37 +60,11 @@ absl::Status ShortOf(ErrorReason reason, absl::string_view what) {
       RetryDelay(kUnmeasuredWait));
 }
 
-void ReplyError(httplib::Response& response, int http_status, const absl::Status& status) {
-  if (http_status == 401) response.set_header("WWW-Authenticate", "Bearer realm=\"attune\"");
-  if (const std::optional<absl::Duration> delay = RetryDelayOf(status)) {
-    SetRetryAfter(*delay, response);
-  }
-  Reply(response, http_status, "application/json", EncodeJsonStatus(status));
-}
-
-void ReplyError(httplib::Response& response, const absl::Status& status) {
-  ReplyError(response, HttpStatusOf(status.code()), status);
-}
-
 bool IsProbe(absl::string_view path) { return path == "/livez" || path == "/readyz"; }
 
 // Probes have no tokens, and the page, which is the same for everybody, must load to ask for one.
 bool IsOpenToAll(absl::string_view path) {
   return IsProbe(path) || FindDashboardFile(path) != nullptr;
-}
-
-// The methods that `path` takes, or nothing for a path that does not exist.
-absl::string_view AllowedMethods(absl::string_view path) {
-  if (IsProbe(path) || FindDashboardFile(path) != nullptr) return "GET, HEAD";
-  switch (KindOfPath(path)) {
-    case PathKind::kUnknown:
-      return "";
-    case PathKind::kMethod:
-      return "POST";
-    case PathKind::kReadOnlyMethod:
-      return "GET, HEAD, POST";
-  }
-  return "";
 }
 
 bool IsAllowed(absl::string_view method, absl::string_view allowed) {
@@ -110,6 +80,39 @@ void PrepareRequest(httplib::Request& request) {
 }
 
 }  // namespace
+
+void HttpWorker::Reply(httplib::Response& response, int http_status, absl::string_view type,
+                       std::string body) {
+  response.status = http_status;
+  response.set_header("Content-Type", std::string(type));
+  response.body = std::move(body);
+}
+
+void HttpWorker::ReplyError(httplib::Response& response, int http_status,
+                            const absl::Status& status) {
+  if (http_status == 401) response.set_header("WWW-Authenticate", "Bearer realm=\"attune\"");
+  if (const std::optional<absl::Duration> delay = RetryDelayOf(status)) {
+    SetRetryAfter(*delay, response);
+  }
+  Reply(response, http_status, "application/json", EncodeJsonStatus(status));
+}
+
+void HttpWorker::ReplyError(httplib::Response& response, const absl::Status& status) {
+  ReplyError(response, HttpStatusOf(status.code()), status);
+}
+
+absl::string_view HttpWorker::AllowedMethods(absl::string_view path) const {
+  if (IsProbe(path) || FindDashboardFile(path) != nullptr) return "GET, HEAD";
+  switch (KindOfPath(path)) {
+    case PathKind::kUnknown:
+      return "";
+    case PathKind::kMethod:
+      return "POST";
+    case PathKind::kReadOnlyMethod:
+      return "GET, HEAD, POST";
+  }
+  return "";
+}
 
 HttpWorker::HttpWorker(const HttpPort& port) : port_(port) {
   set_default_headers(DefaultHeaders());
@@ -179,7 +182,7 @@ void HttpWorker::ProcessRequest(Parser& parser, Connection& connection) {
 void HttpWorker::ServeConnection(FileDescriptor socket) {
   // Kept for as long as the connection lives, which may see the next one replace it.
   const std::shared_ptr<const TlsIdentity> identity =
-      port_.guard->tls == nullptr ? nullptr : port_.guard->tls->current();
+      port_.guard == nullptr || port_.guard->tls == nullptr ? nullptr : port_.guard->tls->current();
   Connection connection(
       Socket(std::move(socket), identity == nullptr ? nullptr : identity->context.get()),
       port_.stop, {port_.io_timeout, kMaxHeaderBytes});
@@ -193,8 +196,11 @@ httplib::Server::HandlerResponse HttpWorker::HandleHeaders(const httplib::Reques
                                                            httplib::Response& response) {
   std::optional<Refusal> refusal;
   if (port_.check_host) refusal = CheckHost(request);
-  if (!refusal.has_value() && !IsOpenToAll(request.path)) {
-    refusal = CheckToken(request, *port_.guard->authenticator);
+  client_ = ClientOfPeer(connection_->peer());
+  if (!refusal.has_value() && port_.guard != nullptr && !IsOpenToAll(request.path)) {
+    absl::StatusOr<std::string> holder = FindTokenHolder(request, *port_.guard->authenticator);
+    if (!holder.ok()) refusal = {401, holder.status()};
+    if (holder.ok() && !holder->empty()) client_ = *std::move(holder);
   }
   const absl::string_view allowed = AllowedMethods(request.path);
   if (!refusal.has_value() && allowed.empty()) {
@@ -217,7 +223,7 @@ void HttpWorker::HandleGet(const httplib::Request& request, httplib::Response& r
   if (const DashboardFile* file = FindDashboardFile(request.path)) {
     return Reply(response, 200, file->content_type, std::string(file->bytes));
   }
-  if (!IsProbe(request.path)) return CallMethod(request.path, "{}", response);
+  if (!IsProbe(request.path)) return CallMethod(request, "{}", response);
   const bool fine = request.path == "/livez" || port_.ready->load();
   Reply(response, fine ? 200 : 503, "text/plain", fine ? "ok\n" : "not ready\n");
 }
@@ -234,32 +240,41 @@ void HttpWorker::HandlePost(const httplib::Request& request, httplib::Response& 
     response.status = 400;  // CompleteError says more
     return;
   }
-  CallMethod(request.path, body, response);
+  CallMethod(request, body, response);
 }
 
-void HttpWorker::CallMethod(absl::string_view path, absl::string_view body,
+void HttpWorker::CallMethod(const httplib::Request& request, absl::string_view body,
                             httplib::Response& response) {
+  const std::shared_ptr<CallRecord> record = port_.monitor->Begin(
+      MethodOfPath(request.path), connection_->peer(), request.get_header_value(kRequestIdHeader),
+      request.get_header_value("traceparent"));
+  response.set_header(kRequestIdHeader, record->origin().request_id);
+  record->AddRequestBytes(static_cast<int64_t>(body.size()));
+  absl::StatusOr<std::string> reply = AwaitReply(request.path, body, record);
+  if (reply.ok()) record->AddResponseBytes(static_cast<int64_t>(reply->size()));
+  record->Finish(reply.status());
+  if (!reply.ok()) return ReplyError(response, reply.status());
+  Reply(response, 200, "application/json", *std::move(reply));
+}
+
+absl::StatusOr<std::string> HttpWorker::AwaitReply(absl::string_view path, absl::string_view body,
+                                                   const std::shared_ptr<CallRecord>& record) {
   const absl::Time deadline = absl::Now() + port_.max_deadline;
-  const auto call = std::make_shared<Call>(deadline, connection_->client());
+  const auto call = std::make_shared<Call>(deadline, client_, WorkClass::kInteractive, record);
   json_call_ = NewJsonCall(path, *port_.gate);
-  if (json_call_->done() < 0) {
-    return ReplyError(response, ShortOf(ErrorReason::kOutOfDescriptors, "file descriptors"));
-  }
+  if (json_call_->done() < 0) return ShortOf(ErrorReason::kOutOfDescriptors, "file descriptors");
   json_call_->Start(body, call);
   switch (connection_->WaitFor(json_call_->done(), deadline)) {
     case Connection::WaitResult::kReady:
-      break;
+      return json_call_->TakeReply();
     case Connection::WaitResult::kClosed:
       call->Cancel();
-      return ReplyError(response, absl::CancelledError("the caller went away"));
+      return absl::CancelledError("the caller went away");
     case Connection::WaitResult::kTimeout:
-      call->Cancel();
-      return ReplyError(
-          response, absl::DeadlineExceededError("the deadline passed before the work was done"));
+      break;
   }
-  absl::StatusOr<std::string> reply = json_call_->TakeReply();
-  if (!reply.ok()) return ReplyError(response, reply.status());
-  Reply(response, 200, "application/json", *std::move(reply));
+  call->Cancel();
+  return absl::DeadlineExceededError("the deadline passed before the work was done");
 }
 
 void HttpWorker::CompleteError(httplib::Response& response) const {

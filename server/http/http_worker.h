@@ -9,9 +9,11 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/call_gate.h"
+#include "server/call_monitor.h"
 #include "server/http/connection.h"
 #include "server/http/json_call.h"
 #include "server/http/request_check.h"
@@ -23,7 +25,8 @@ namespace attune {
 // end.
 struct HttpPort {
   CallGate* gate = nullptr;
-  const PortGuard* guard = nullptr;
+  const PortGuard* guard = nullptr;  // null: everybody is served, unencrypted
+  CallMonitor* monitor = nullptr;
   const std::atomic<bool>* ready = nullptr;
   int listening = -1;
   int stop = -1;
@@ -39,12 +42,23 @@ struct HttpPort {
 // without a request being served, and nothing is queued but by the kernel. httplib parses the
 // request and writes the reply; its own listener and thread pool, which have no such bounds, stay
 // unused. Used by one thread.
-class HttpWorker final : private httplib::Server {
+class HttpWorker : private httplib::Server {
  public:
   explicit HttpWorker(const HttpPort& port);
+  ~HttpWorker() override = default;
 
   // Serves until port.stop is readable.
   void Run();
+
+ protected:
+  // The methods that `path` takes, "GET, HEAD", or nothing for a path that does not exist.
+  virtual absl::string_view AllowedMethods(absl::string_view path) const;
+  // Answers a GET or HEAD that is allowed.
+  virtual void HandleGet(const httplib::Request& request, httplib::Response& response);
+  static void Reply(httplib::Response& response, int http_status, absl::string_view type,
+                    std::string body);
+
+  const HttpPort& port() const { return port_; }
 
  private:
   // Waits for the next connection; none when the worker is to end.
@@ -57,18 +71,25 @@ class HttpWorker final : private httplib::Server {
 
   // Of any request, once its headers are read: the answer, if they are enough for one.
   HandlerResponse HandleHeaders(const httplib::Request& request, httplib::Response& response);
-  void HandleGet(const httplib::Request& request, httplib::Response& response);
   void HandlePost(const httplib::Request& request, httplib::Response& response,
                   const httplib::ContentReader& reader);
   // Gives errors that httplib found by itself the form of ours.
   void CompleteError(httplib::Response& response) const;
 
-  // Runs the method at `path` and waits for it, the deadline, or the client to go.
-  void CallMethod(absl::string_view path, absl::string_view body, httplib::Response& response);
+  static void ReplyError(httplib::Response& response, int http_status, const absl::Status& status);
+  static void ReplyError(httplib::Response& response, const absl::Status& status);
+
+  // Runs the method that `request` asks for, as a call that is recorded.
+  void CallMethod(const httplib::Request& request, absl::string_view body,
+                  httplib::Response& response);
+  // The reply of the method at `path`, once there is one; or why it is not waited for any longer.
+  absl::StatusOr<std::string> AwaitReply(absl::string_view path, absl::string_view body,
+                                         const std::shared_ptr<CallRecord>& record);
 
   const HttpPort port_;
   // Of the request that is being served.
   Connection* connection_ = nullptr;
+  std::string client_;  // as Call's
   std::shared_ptr<JsonCall> json_call_;
 };
 

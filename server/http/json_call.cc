@@ -67,17 +67,21 @@ std::shared_ptr<JsonCall> Make(CallGate& gate) {
 
 struct Method {
   absl::string_view path;
+  RpcMethod method;
   std::shared_ptr<JsonCall> (*make)(CallGate& gate);
   PathKind kind = PathKind::kMethod;
 };
 
 constexpr Method kMethods[] = {
-    {"/v1/encode", Make<v1::EncodeRequest, v1::EncodeResponse>},
-    {"/v1/attention-map", Make<v1::AttentionMapRequest, v1::AttentionMapResponse>},
-    {"/v1/explain-similarity", Make<v1::ExplainSimilarityRequest, v1::ExplainSimilarityResponse>},
-    {"/v1/attend", Make<v1::AttendRequest, v1::AttendResponse>},
-    {"/v1/tokenize", Make<v1::TokenizeRequest, v1::TokenizeResponse>},
-    {"/v1/model", Make<v1::GetModelRequest, v1::GetModelResponse>, PathKind::kReadOnlyMethod},
+    {"/v1/encode", RpcMethod::kEncode, Make<v1::EncodeRequest, v1::EncodeResponse>},
+    {"/v1/attention-map", RpcMethod::kAttentionMap,
+     Make<v1::AttentionMapRequest, v1::AttentionMapResponse>},
+    {"/v1/explain-similarity", RpcMethod::kExplainSimilarity,
+     Make<v1::ExplainSimilarityRequest, v1::ExplainSimilarityResponse>},
+    {"/v1/attend", RpcMethod::kAttend, Make<v1::AttendRequest, v1::AttendResponse>},
+    {"/v1/tokenize", RpcMethod::kTokenize, Make<v1::TokenizeRequest, v1::TokenizeResponse>},
+    {"/v1/model", RpcMethod::kGetModel, Make<v1::GetModelRequest, v1::GetModelResponse>,
+     PathKind::kReadOnlyMethod},
 };
 
 const Method* FindMethod(absl::string_view path) {
@@ -92,6 +96,11 @@ const Method* FindMethod(absl::string_view path) {
 PathKind KindOfPath(absl::string_view path) {
   const Method* method = FindMethod(path);
   return method == nullptr ? PathKind::kUnknown : method->kind;
+}
+
+RpcMethod MethodOfPath(absl::string_view path) {
+  const Method* method = FindMethod(path);
+  return method == nullptr ? RpcMethod::kOther : method->method;
 }
 
 std::shared_ptr<JsonCall> NewJsonCall(absl::string_view path, CallGate& gate) {

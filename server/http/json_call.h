@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "server/call.h"
 #include "server/call_gate.h"
+#include "server/rpc_method.h"
 
 namespace attune {
 
@@ -34,6 +35,8 @@ enum class PathKind {
   kReadOnlyMethod,  // POST, or GET without arguments
 };
 PathKind KindOfPath(absl::string_view path);
+// The method at `path`; kOther where there is none.
+RpcMethod MethodOfPath(absl::string_view path);
 
 // A call of the method at `path`, which KindOfPath knows.
 std::shared_ptr<JsonCall> NewJsonCall(absl::string_view path, CallGate& gate);

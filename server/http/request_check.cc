@@ -50,14 +50,12 @@ std::optional<Refusal> CheckHost(const httplib::Request& request) {
                           "localhost, 127.0.0.1 and [::1]"))};
 }
 
-std::optional<Refusal> CheckToken(const httplib::Request& request,
-                                  const Authenticator& authenticator) {
+absl::StatusOr<std::string> FindTokenHolder(const httplib::Request& request,
+                                            const Authenticator& authenticator) {
   std::vector<absl::string_view> authorization;
   const auto [begin, end] = request.headers.equal_range("Authorization");
   for (auto header = begin; header != end; ++header) authorization.push_back(header->second);
-  const absl::Status status = authenticator.Authenticate(authorization).status();
-  if (status.ok()) return std::nullopt;
-  return Refusal{401, status};
+  return authenticator.Authenticate(authorization);
 }
 
 std::optional<Refusal> CheckNoBody(const httplib::Request& request) {

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "server/security/authenticator.h"
 
 namespace attune {
@@ -22,9 +24,9 @@ struct Refusal {
 // rebinding).
 std::optional<Refusal> CheckHost(const httplib::Request& request);
 
-// Who asks: the bearer token, if `authenticator` asks for one.
-std::optional<Refusal> CheckToken(const httplib::Request& request,
-                                  const Authenticator& authenticator);
+// The name of the one whose bearer token the request carries, "" if `authenticator` asks for none.
+absl::StatusOr<std::string> FindTokenHolder(const httplib::Request& request,
+                                            const Authenticator& authenticator);
 
 // The body of a GET or HEAD: there must be none.
 std::optional<Refusal> CheckNoBody(const httplib::Request& request);

@@ -151,7 +151,7 @@ class AttuneServer(ServerProcess):
         self.attune = options.build / "client/attune"
         self.address = f"127.0.0.1:{free_port()}"
         super().__init__([options.build / "server/attune-server", "--grpc-address", self.address,
-                          "--http-address", "off",
+                          "--http-address", "off", "--ops-address", "off", "--access-log", "false",
                           "--model", options.model, "--threads", options.threads,
                           "--precision", options.precision, "--drain-delay", "0s"])
 

@@ -32,13 +32,14 @@ using ::testing::HasSubstr;
 
 const char* Binary() { return std::getenv("ATTUNE_SERVER_BINARY"); }
 
-// The default port may be in use, by another test for one.
+// The default ports may be in use, by another test for one.
 constexpr char kNoHttpPort[] = "ATTUNE_HTTP_ADDRESS=off";
+constexpr char kNoOpsPort[] = "ATTUNE_OPS_ADDRESS=off";
 
 // Runs the program to its end.
 ProgramResult RunServer(const std::vector<std::string>& arguments,
                         std::vector<std::string> environment = {}) {
-  environment.insert(environment.begin(), kNoHttpPort);
+  environment.insert(environment.begin(), {kNoHttpPort, kNoOpsPort});
   return RunProgram(Binary(), {.arguments = arguments, .environment = std::move(environment)});
 }
 
@@ -48,7 +49,7 @@ class Program {
   // `environment` are "NAME=value", added to this process's.
   explicit Program(const std::vector<std::string>& arguments,
                    std::vector<std::string> environment = {}) {
-    environment.insert(environment.begin(), kNoHttpPort);
+    environment.insert(environment.begin(), {kNoHttpPort, kNoOpsPort});
     int ends[2];
     if (pipe(ends) != 0) std::abort();
     pid_ = fork();
@@ -141,6 +142,10 @@ TEST(ServerBinaryTest, MistakesInFlagsAreOneLineAndExitCodeOne) {
       {{"--max-texts", "0"}, "--max-texts is 0"},
       {{"--drain-delay", "soon"}, "--drain-delay"},
       {{"--log-level", "loud"}, "\"loud\""},
+      {{"--log-format", "xml"}, "--log-format: log format \"xml\" is not json or text"},
+      {{"--access-log", "maybe"}, "--access-log"},
+      {{"--ops-address", ""}, "--ops-address is empty"},
+      {{"--ops-address", "nowhere"}, "--ops-address: nowhere"},
       {{"--precision", "fp4"}, "--precision is \\\"fp4\\\""},
       {{"--kernels", "mkl"}, "--kernels is \\\"mkl\\\""},
       {{"--quality-cache", ""}, "--quality-cache is empty"},

@@ -1,4 +1,4 @@
-#include "server/grpc/peer_client.h"
+#include "server/peer_client.h"
 
 #include "gtest/gtest.h"
 

@@ -15,16 +15,20 @@ class Server:
     def __init__(self, model, *flags):
         self.process = subprocess.Popen(
             [os.environ["ATTUNE_SERVER_BINARY"], "--model", str(model), "--precision", "f32",
-             "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--drain-delay", "0s",
+             "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+             "--ops-address", "127.0.0.1:0", "--drain-delay", "0s", "--access-log", "false",
              *flags],
             stderr=subprocess.PIPE, text=True)
         self.address = None  # of gRPC
         self.url = None
+        self.ops_address = None
         for line in self.process.stderr:
             if match := re.search(r'"port":(\d+)', line):
                 self.address = f"127.0.0.1:{match.group(1)}"
             if match := re.search(r'"http_port":(\d+)', line):
                 self.url = f"http://127.0.0.1:{match.group(1)}"
+            if match := re.search(r'"ops_port":(\d+)', line):
+                self.ops_address = f"127.0.0.1:{match.group(1)}"
             if '"serving"' in line:
                 break
         if self.url is None:

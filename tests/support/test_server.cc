@@ -11,6 +11,8 @@ ServerOptions TestOptions(const std::string& model_path) {
   ServerOptions options;
   options.grpc_address = "127.0.0.1:0";
   options.http_address = "off";
+  options.ops_address = "off";
+  options.access_log = false;
   options.model = model_path;
   options.threads = 2;
   options.precision = "f32";  // the same on every CPU

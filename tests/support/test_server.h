@@ -16,7 +16,8 @@
 
 namespace attune::testing {
 
-// Options for tests: the model in f32, port 0, no HTTP, two workers, no drain delay.
+// Options for tests: the model in f32, port 0, no HTTP or ops port, no access log, two workers, no
+// drain delay.
 ServerOptions TestOptions(const std::string& model_path);
 
 // Loads and serves until it is destroyed. Aborts the test process if the server does not start.

@@ -1,5 +1,5 @@
-#ifndef ATTUNE_SERVER_GRPC_PEER_CLIENT_H_
-#define ATTUNE_SERVER_GRPC_PEER_CLIENT_H_
+#ifndef ATTUNE_SERVER_PEER_CLIENT_H_
+#define ATTUNE_SERVER_PEER_CLIENT_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ std::string ClientOfPeer(absl::string_view peer);
 
 }  // namespace attune
 
-#endif  // ATTUNE_SERVER_GRPC_PEER_CLIENT_H_
+#endif  // ATTUNE_SERVER_PEER_CLIENT_H_

@@ -1,0 +1,56 @@
+#ifndef ATTUNE_SERVER_CALL_MONITOR_H_
+#define ATTUNE_SERVER_CALL_MONITOR_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "engine/base/mutex.h"
+#include "server/call_record.h"
+#include "server/metrics/metrics.h"
+
+namespace attune {
+
+// A call in flight, as it was a moment ago.
+struct OpenCall {
+  CallOrigin origin;
+  absl::Duration age;
+  CallCosts costs;
+};
+
+// Watches the calls of every transport: counts them, logs each when it ends, and knows which are in
+// flight. Thread-safe; outlives its records.
+class CallMonitor {
+ public:
+  // With `access_log`, every call that ends is a line in the log, as far as the log takes them.
+  explicit CallMonitor(bool access_log) : access_log_(access_log) {}
+
+  // A call has arrived. `request_id` and `traceparent` are what the caller sent, if anything.
+  std::shared_ptr<CallRecord> Begin(RpcMethod method, std::string peer,
+                                    absl::string_view request_id, absl::string_view traceparent);
+
+  Metrics& metrics() { return metrics_; }
+
+  // The `most` oldest calls in flight, oldest first; `count` becomes how many there are in all.
+  std::vector<OpenCall> OpenCalls(size_t most, size_t& count);
+
+ private:
+  friend class CallRecord;
+  // Of each record once.
+  void End(CallRecord& record, const absl::Status& status);
+
+  const bool access_log_;
+  Metrics metrics_;
+  Mutex mu_;
+  absl::flat_hash_set<CallRecord*> open_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace attune
+
+#endif  // ATTUNE_SERVER_CALL_MONITOR_H_

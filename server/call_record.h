@@ -1,0 +1,94 @@
+#ifndef ATTUNE_SERVER_CALL_RECORD_H_
+#define ATTUNE_SERVER_CALL_RECORD_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "server/rpc_method.h"
+#include "server/trace_context.h"
+
+namespace attune {
+
+class CallMonitor;
+
+// What is known of a call when it arrives. Nothing of its input.
+struct CallOrigin {
+  RpcMethod method = RpcMethod::kOther;
+  std::string peer;  // as the transport names it, "ipv4:127.0.0.1:50000"
+  std::string request_id;
+  TraceContext trace;
+};
+
+// What a call has cost so far.
+struct CallCosts {
+  int64_t request_bytes = 0;
+  int64_t response_bytes = 0;
+  int64_t texts = 0;
+  int64_t tokens = 0;
+  absl::Duration queued;  // the longest wait of one of its texts
+  // All time of threads on it, which may have run side by side; that of a batch as a whole.
+  absl::Duration tokenizing;
+  absl::Duration computing;
+};
+
+// The story of one call, from its arrival to its end, told by whoever works on it: counted, logged
+// and shown from this one place. Made by CallMonitor::Begin. Thread-safe.
+class CallRecord {
+ public:
+  // Use CallMonitor::Begin. `monitor` is borrowed.
+  CallRecord(CallMonitor& monitor, CallOrigin origin);
+  CallRecord(const CallRecord&) = delete;
+  CallRecord& operator=(const CallRecord&) = delete;
+  // A call that nobody finished ends with kUnknown.
+  ~CallRecord();
+
+  const CallOrigin& origin() const { return origin_; }
+  absl::Time arrival() const { return arrival_; }
+  CallCosts costs() const;
+
+  void AddRequestBytes(int64_t bytes) { Add(request_bytes_, bytes); }
+  void AddResponseBytes(int64_t bytes) { Add(response_bytes_, bytes); }
+  // What the model is to read for it.
+  void AddInputs(int64_t texts, int64_t tokens);
+  // Some of its texts, of which `truncated_texts` were cut.
+  void Tokenized(absl::Duration duration, int64_t truncated_texts);
+  // One of its texts has got a worker.
+  void Queued(absl::Duration wait);
+  // A worker is at work on the call until EndCompute. Several may be, on different texts.
+  void BeginCompute(absl::Time now);
+  void EndCompute(absl::Time now);
+  void NonFiniteOutput();
+  // How long a message waited for its client to take it.
+  void WriteWaited(absl::Duration duration);
+
+  // The call is over for its client. The first time counts.
+  void Finish(const absl::Status& status);
+
+ private:
+  static void Add(std::atomic<int64_t>& sum, int64_t value) {
+    sum.fetch_add(value, std::memory_order_relaxed);
+  }
+
+  CallMonitor& monitor_;
+  const CallOrigin origin_;
+  const absl::Time arrival_;
+
+  std::atomic<bool> finished_{false};
+  std::atomic<int64_t> request_bytes_{0};
+  std::atomic<int64_t> response_bytes_{0};
+  std::atomic<int64_t> texts_{0};
+  std::atomic<int64_t> tokens_{0};
+  std::atomic<int64_t> tokenizing_ns_{0};
+  std::atomic<int64_t> longest_queued_ns_{0};
+  // Each BeginCompute subtracts its time, each EndCompute adds its own: with `computing_` of them
+  // open, their sum so far is this plus so many times now.
+  std::atomic<int64_t> computing_ns_{0};
+  std::atomic<int64_t> computing_{0};
+};
+
+}  // namespace attune
+
+#endif  // ATTUNE_SERVER_CALL_RECORD_H_
