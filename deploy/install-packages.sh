@@ -30,7 +30,9 @@ packages() {
         libdnnl-dev ocl-icd-opencl-dev  # oneDNN's CMake file asks for OpenCL; libdnnl-dev does not
       ;;
     fetch) printf '%s\n' python3 python3-venv ca-certificates ;;
-    test) printf '%s\n' libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv ;;
+    test)
+      printf '%s\n' libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv prometheus
+      ;;
     browser) printf '%s\n' python3 chromium chromium-driver fonts-dejavu-core ;;
     ci) printf '%s\n' clang clang-format clang-tidy clang-tools llvm shellcheck ;;
     runtime)
@@ -92,6 +94,15 @@ if ((${#missing[@]} == 0)); then
   exit 0
 fi
 
+# The package of Prometheus also starts it as a service of the machine, which the tests do not want:
+# they start their own. Masked before it is installed, it is never started; where somebody has
+# installed it already, nothing here touches it.
+keep_service_off() {
+  if [[ -d /etc/systemd/system && ! -e /etc/systemd/system/$1.service ]]; then
+    "${as_root[@]}" ln -s /dev/null "/etc/systemd/system/$1.service"
+  fi
+}
+
 as_root=()
 if ((EUID != 0)); then
   if ! command -v sudo >/dev/null; then
@@ -103,4 +114,5 @@ fi
 echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
 "${apt[@]}" update
+if printf '%s\n' "${missing[@]}" | grep -qxF prometheus; then keep_service_off prometheus; fi
 "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
