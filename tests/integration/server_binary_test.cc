@@ -252,5 +252,23 @@ TEST(ServerBinaryTest, EveryLogLineIsOneJsonObject) {
   }
 }
 
+TEST(ServerBinaryTest, WhatLibrariesLogIsJsonToo) {
+  const TinyModel model;
+  const testing::TestServer first(testing::TestOptions(model.path()));
+  // libgrpc complains of a port that is taken.
+  const ProgramResult result =
+      RunServer({"--grpc-address", first.address(), "--model", model.path()});
+  EXPECT_EQ(result.exit_code, 1);
+  std::vector<std::string> events;
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(result.err, '\n', absl::SkipEmpty()))) {
+    const absl::StatusOr<Json> parsed = ParseJson(line);
+    ASSERT_TRUE(parsed.ok()) << line;
+    events.push_back(parsed->value("event", ""));
+  }
+  EXPECT_THAT(events, ::testing::Contains("grpc"));
+  EXPECT_THAT(events, ::testing::Contains("start_failed"));
+}
+
 }  // namespace
 }  // namespace attune
