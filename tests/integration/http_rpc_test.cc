@@ -265,6 +265,11 @@ TEST_F(HttpRpcTest, EveryReplyCarriesTheSecurityHeaders) {
                       AllOf(HasSubstr("default-src 'none'"), HasSubstr("frame-ancestors 'none'")))))
         << path;
     EXPECT_THAT(reply.headers, Contains(Pair("connection", "close"))) << path;
+    EXPECT_THAT(reply.headers, Contains(Pair("referrer-policy", "no-referrer"))) << path;
+    EXPECT_THAT(reply.headers, Contains(Pair("x-frame-options", "DENY"))) << path;
+    // What runs here, and what went wrong inside it, is nobody's business.
+    EXPECT_THAT(reply.headers, Not(Contains(Key("server")))) << path;
+    EXPECT_THAT(reply.headers, Not(Contains(Key("exception_what")))) << path;
   }
 }
 

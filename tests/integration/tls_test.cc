@@ -24,6 +24,7 @@ namespace {
 using ::attune::testing::Encode;
 using ::attune::testing::GetRequest;
 using ::attune::testing::GrpcStatusIs;
+using ::attune::testing::HttpConnection;
 using ::attune::testing::HttpReply;
 using ::attune::testing::IsGrpcOk;
 using ::attune::testing::KeyPair;
@@ -151,6 +152,18 @@ TEST_F(TlsTest, PlaintextGetsNoAnswerAndDoesNoHarm) {
   EXPECT_THAT(Encode(server.stub(), {"the cat"}).status,
               GrpcStatusIs(grpc::StatusCode::UNAVAILABLE, ""));
   EXPECT_EQ(SendRequest(server.server().http_port(), GetRequest("/livez")).status, 0);
+  EXPECT_THAT(EncodeAs(server, Client()), IsGrpcOk());
+}
+
+TEST_F(TlsTest, AClientThatNeverBeginsItsHandshakeIsHungUpOn) {
+  ServerOptions options = Options();
+  options.http_io_timeout = absl::Milliseconds(300);
+  TestServer server(options);
+  HttpConnection on_grpc_port(server.server().port());
+  HttpConnection on_http_port(server.server().http_port());
+  // Returns once the server has closed; gRPC gives it ten seconds.
+  EXPECT_EQ(on_http_port.ReadReply().status, 0);
+  EXPECT_EQ(on_grpc_port.ReadReply().status, 0);
   EXPECT_THAT(EncodeAs(server, Client()), IsGrpcOk());
 }
 
