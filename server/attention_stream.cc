@@ -14,6 +14,7 @@ class AttentionStream::NextJob final : public Job {
   NextJob(std::shared_ptr<AttentionStream> stream, Done done)
       : Job(stream->call_), stream_(std::move(stream)), done_(std::move(done)) {}
 
+  bool continues() const override { return true; }
   bool runs_alone() const override { return true; }
   void RunAlone(Session& session) override {
     absl::StatusOr<Part> part = stream_->Run(session);

@@ -80,7 +80,8 @@ absl::Status Batcher::Admit(const std::vector<WorkItem>& items, absl::Time now) 
   const Call& call = items.front().job->call();
   ATTUNE_RETURN_IF_ERROR(call.CheckWanted(now));
   const int64_t tokens = TotalTokens(items);
-  if (tokens == 0 || queue_.tokens() == 0) return absl::OkStatus();
+  const bool let_in = tokens == 0 || queue_.tokens() == 0 || items.front().job->continues();
+  if (let_in) return absl::OkStatus();
   ATTUNE_RETURN_IF_ERROR(CheckRoom(tokens, static_cast<int64_t>(items.size()), now));
   return CheckDeadline(call, ClassOf(items), tokens, now);
 }

@@ -28,6 +28,10 @@ class Job {
   const Call& call() const { return *call_; }
   absl::Time created() const { return created_; }
 
+  // Whether its request was let in before and part of the answer has been sent: the queue then
+  // refuses it neither for being full nor for its deadline.
+  virtual bool continues() const { return false; }
+
   // Items of a job that runs alone get a worker for themselves: RunAlone.
   virtual bool runs_alone() const = 0;
   // Does the whole work of the only item, and answers.

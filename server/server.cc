@@ -91,6 +91,17 @@ Server::Server(const ServerOptions& options, PortGuard guard)
       unknown_methods_(monitor_),
       credentials_(std::make_shared<PortCredentials>(guard_)) {
   if (options_.threads == 0) options_.threads = cpus_.threads();
+  monitor_.metrics().SetGuardSource([this] { return CountAtTheGuard(); });
+}
+
+GuardCounts Server::CountAtTheGuard() const {
+  GuardCounts counts;
+  counts.auth_failures = guard_.authenticator->failures();
+  if (guard_.tls != nullptr) {
+    counts.tls_reload_failures = guard_.tls->reload_failures();
+    counts.certificate_expiry = guard_.tls->current()->expires;
+  }
+  return counts;
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Bind(const ServerOptions& options) {

@@ -70,6 +70,7 @@ class Server {
   absl::Status OpenOpsPort();
   void SetServing(bool serving);
   // What /metrics tells of the model and the queue from now on.
+  GuardCounts CountAtTheGuard() const;
   void DescribeModel(const ModelInfo& model);
   absl::Status ResolveModelLimits();
   absl::Status WarmUp() const;

@@ -12,10 +12,16 @@ void Metrics::SetLoadSource(std::function<WorkLoad()> source) {
   load_source_ = std::move(source);
 }
 
+void Metrics::SetGuardSource(std::function<GuardCounts()> source) {
+  MutexLock lock(mu_);
+  guard_source_ = std::move(source);
+}
+
 std::string Metrics::Text() {
   {
     MutexLock lock(mu_);
     work_.SetLoad(load_source_ == nullptr ? WorkLoad() : load_source_());
+    if (guard_source_ != nullptr) server_.SetGuard(guard_source_());
   }
   process_.Update(ReadProcess());
   std::ostringstream text;

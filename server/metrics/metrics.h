@@ -24,8 +24,9 @@ class Metrics {
   WorkMetrics& work() { return work_; }
   ServerMetrics& server() { return server_; }
 
-  // Asked at each scrape. The function is not called any more once another, or none, is set.
+  // Asked at each scrape. A function is not called any more once another, or none, is set.
   void SetLoadSource(std::function<WorkLoad()> source);
+  void SetGuardSource(std::function<GuardCounts()> source);
 
   // All series, as https://prometheus.io/docs/instrumenting/exposition_formats/ says.
   std::string Text();
@@ -41,6 +42,7 @@ class Metrics {
 
   Mutex mu_;
   std::function<WorkLoad()> load_source_ ABSL_GUARDED_BY(mu_);
+  std::function<GuardCounts()> guard_source_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace attune

@@ -42,6 +42,16 @@ ServerMetrics::ServerMetrics(prometheus::Registry& registry) {
   model_ = &model_info_->Add(LabelsOf({}));
 }
 
+void ServerMetrics::SetGuard(const GuardCounts& counts) {
+  const auto set = [](prometheus::Counter& counter, int64_t value) {
+    counter.Increment(static_cast<double>(value) - counter.Value());
+  };
+  set(*auth_failures_, counts.auth_failures);
+  set(*tls_reload_failures_, counts.tls_reload_failures);
+  if (!counts.certificate_expiry.has_value()) return;
+  tls_cert_expiry_->Set(static_cast<double>(absl::ToUnixSeconds(*counts.certificate_expiry)));
+}
+
 void ServerMetrics::SetModel(const ModelLabels& model) {
   MutexLock lock(mu_);
   model_info_->Remove(model_);

@@ -7,6 +7,7 @@
 #include <prometheus/registry.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -24,6 +25,14 @@ struct ModelLabels {
   std::string sha256;
 };
 
+// What stands before the ports has done since the start.
+struct GuardCounts {
+  int64_t auth_failures = 0;
+  int64_t tls_reload_failures = 0;
+  // When the certificate in use ends; nothing without TLS.
+  std::optional<absl::Time> certificate_expiry;
+};
+
 // The server as a whole: what it runs, whether it serves, its certificate and tokens. Thread-safe.
 class ServerMetrics {
  public:
@@ -35,13 +44,8 @@ class ServerMetrics {
   void SetModel(const ModelLabels& model);
   // The bound of the memory plan.
   void SetMemoryBudget(int64_t bytes) { memory_budget_bytes_->Set(static_cast<double>(bytes)); }
-  // When the certificate in use ends.
-  void SetCertificateExpiry(absl::Time expiry) {
-    tls_cert_expiry_->Set(static_cast<double>(absl::ToUnixSeconds(expiry)));
-  }
-
-  void TlsReloadFailed() { tls_reload_failures_->Increment(); }
-  void AuthenticationFailed() { auth_failures_->Increment(); }
+  // One call at a time; counts only grow.
+  void SetGuard(const GuardCounts& counts);
 
  private:
   prometheus::Gauge* ready_;

@@ -94,6 +94,22 @@ TEST_F(BatcherTest, RefusesAllOfARequestThatDoesNotFit) {
   EXPECT_THAT(batcher.Add(ItemsOf(MakeJob(), {40})), IsOk());
 }
 
+// The rest of a request whose answer has begun.
+class ContinuingJob final : public Job {
+ public:
+  explicit ContinuingJob(absl::Time deadline) : Job(std::make_shared<Call>(deadline)) {}
+  bool continues() const override { return true; }
+  bool runs_alone() const override { return true; }
+  void Fail(int64_t /*index*/, absl::Status /*status*/) override {}
+};
+
+TEST_F(BatcherTest, NeverRefusesTheRestOfAnAnswerThatHasBegun) {
+  Batcher batcher(SmallBatches(), clock_);
+  ASSERT_THAT(batcher.Add(ItemsOf(MakeJob(), {100})), IsOk());
+  const auto job = std::make_shared<ContinuingJob>(absl::InfiniteFuture());
+  EXPECT_THAT(batcher.Add({{job, 0, 50}}), IsOk());
+}
+
 TEST_F(BatcherTest, TakesAnyRequestWhileEmpty) {
   Batcher batcher(SmallBatches(), clock_);
   EXPECT_THAT(batcher.Add(ItemsOf(MakeJob(), {500})), IsOk());
