@@ -95,11 +95,18 @@ if ((${#missing[@]} == 0)); then
 fi
 
 # The package of Prometheus also starts it as a service of the machine, which the tests do not want:
-# they start their own. Masked before it is installed, it is never started; where somebody has
-# installed it already, nothing here touches it.
+# they start their own. Masked before it is installed, it is never started; where there is no systemd,
+# policy-rc.d keeps the package's script from starting it meanwhile. Where somebody has installed it
+# already, nothing here touches it.
+policy=/usr/sbin/policy-rc.d
 keep_service_off() {
   if [[ -d /etc/systemd/system && ! -e /etc/systemd/system/$1.service ]]; then
     "${as_root[@]}" ln -s /dev/null "/etc/systemd/system/$1.service"
+  fi
+  if [[ ! -e $policy ]]; then
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    trap '"${as_root[@]}" rm -f -- "$policy"' EXIT
+    "${as_root[@]}" chmod 755 "$policy"
   fi
 }
 

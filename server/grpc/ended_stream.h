@@ -21,7 +21,7 @@ class EndedStream final : public Reactor {
     RequestIdReply(context, record).BeforeFinish(status.ok());
     record.Finish(status);
     HandOver(this);
-    this->Finish(ToGrpcStatus(status));
+    this->Finish(EndOfCall(status, context));
   }
   void OnDone() override {
     TakeOver(this);

@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-
 #include "engine/base/sha256.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/http_client.h"
+#include "tests/support/metrics_text.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/test_server.h"
@@ -24,6 +24,7 @@ using ::attune::testing::Get;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::HttpReply;
 using ::attune::testing::IsGrpcOk;
+using ::attune::testing::ParseMetrics;
 using ::attune::testing::PostRequest;
 using ::attune::testing::SendRequest;
 using ::attune::testing::StatusIs;
@@ -53,6 +54,7 @@ class TokenTest : public ::testing::Test {
     files_.Write("tokens", Line("alice", kToken));
     ServerOptions options = TestOptions(model_.path());
     options.http_address = "127.0.0.1:0";
+    options.ops_address = "127.0.0.1:0";
     options.token_file = files_.Path("tokens");
     return options;
   }
@@ -175,6 +177,15 @@ TEST_F(TokenTest, HealthProbesAndThePageAreOpen) {
   for (const char* path : {"/v1/model", "/no/such/path"}) {
     EXPECT_EQ(Get(port, path).status, 401) << path;
   }
+}
+
+TEST_F(TokenTest, TheOperatorSeesHowManyWereRefused) {
+  EXPECT_THAT(EncodeWith(kToken), IsGrpcOk());
+  EXPECT_FALSE(EncodeWith(kWrong).ok());
+  EXPECT_EQ(Encode("").status, 401);
+  const HttpReply metrics = Get(server_.server().ops_port(), "/metrics");
+  EXPECT_EQ(metrics.status, 200);
+  EXPECT_EQ(ParseMetrics(metrics.body).at("attune_auth_failures_total"), 2);
 }
 
 TEST_F(TokenTest, TokensComeAndGoWithTheirLines) {
