@@ -12,10 +12,15 @@ CallGate::CallGate()
     : refusal_(WithReason(absl::UnavailableError("the server is loading"), ErrorReason::kLoading)) {
 }
 
-void CallGate::Serve(Backend backend) {
+void CallGate::Serve(std::shared_ptr<const Backend> backend) {
   MutexLock lock(mu_);
-  backend_ = backend;
+  backend_ = std::move(backend);
   refusal_ = absl::OkStatus();
+}
+
+void CallGate::Replace(std::shared_ptr<const Backend> backend) {
+  MutexLock lock(mu_);
+  std::swap(backend_, backend);
 }
 
 void CallGate::Refuse(absl::Status reason) {
@@ -34,7 +39,7 @@ void CallGate::Leave() {
   if (--calls_ == 0) idle_.NotifyAll();
 }
 
-absl::StatusOr<Backend> CallGate::backend() {
+absl::StatusOr<std::shared_ptr<const Backend>> CallGate::backend() {
   MutexLock lock(mu_);
   if (!refusal_.ok()) return WithRetryDelay(refusal_, RetryDelay(kUnmeasuredWait));
   return backend_;

@@ -2,6 +2,7 @@
 #define ATTUNE_SERVER_CALL_GATE_H_
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -13,7 +14,7 @@
 
 namespace attune {
 
-// What answers calls. Borrowed.
+// What answers calls. Lives as long as someone holds it.
 struct Backend {
   RequestPipeline* pipeline = nullptr;
   const Tokenizer* tokenizer = nullptr;
@@ -25,16 +26,18 @@ class CallGate {
  public:
   CallGate();
 
-  // Until Serve, and again after Refuse, calls are to end with kUnavailable. The backend outlives
-  // the last call.
-  void Serve(Backend backend);
+  // Until Serve, and again after Refuse, calls are to end with kUnavailable.
+  void Serve(std::shared_ptr<const Backend> backend);
+  // Another backend for the calls that are let through from now on.
+  void Replace(std::shared_ptr<const Backend> backend);
   void Refuse(absl::Status reason);
 
   // Around each call, refused ones included.
   void Enter();
   void Leave();
-  // What answers a call, or the reason why it is refused, with a delay to try again after.
-  absl::StatusOr<Backend> backend();
+  // What answers a call, to be held until the call is over; or the reason why it is refused, with a
+  // delay to try again after.
+  absl::StatusOr<std::shared_ptr<const Backend>> backend();
 
   // Waits until no call is inside; false if `timeout` passed first.
   bool WaitIdle(absl::Duration timeout);
@@ -44,7 +47,7 @@ class CallGate {
  private:
   Mutex mu_;
   CondVar idle_;
-  Backend backend_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<const Backend> backend_ ABSL_GUARDED_BY(mu_);
   absl::Status refusal_ ABSL_GUARDED_BY(mu_);
   int64_t calls_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time last_arrival_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -18,8 +19,10 @@
 #include "engine/base/json.h"
 #include "engine/base/log.h"
 #include "server/cache_folder.h"
+#include "server/check_command.h"
 #include "server/grpc/library_logs.h"
 #include "server/quality_command.h"
+#include "server/reloader.h"
 #include "server/server.h"
 #include "server/token_command.h"
 
@@ -34,16 +37,19 @@ constexpr char kDescription[] =
     "\n"
     "  attune-server --model ~/.cache/attune/all-MiniLM-L6-v2\n"
     "  attune health && attune encode \"Hello, world.\"\n"
+    "  attune-server check --json     whether these settings and this model would serve; no port\n"
     "  attune-server quality          how close bf16 and int8 are to f32; has a --help of its own\n"
     "  attune-server token NAME       a new token for NAME, and its line for --token-file\n"
     "\n"
     "Every flag has an environment variable, --max-texts is ATTUNE_MAX_TEXTS; the flag wins.\n"
-    "Sizes take suffixes (4MiB), durations take units (500ms, 2m). SIGTERM drains, twice stops.";
+    "Sizes take suffixes (4MiB), durations take units (500ms, 2m). SIGTERM drains, twice stops.\n"
+    "SIGHUP loads the model folder again, and serves the model as it is then without a pause.";
 
 // The flags of one process. Each Add function binds a flag and its environment variable to a field.
 class Flags {
  public:
-  Flags() : app_(kDescription, "attune-server") {
+  // `check`: of the command of that name.
+  explicit Flags(bool check) : app_(kDescription, "attune-server") {
     const std::string cache = CacheFolder();
     options_.model = DefaultModelFolder();
     if (!cache.empty()) options_.quality_cache = cache + "/quality";
@@ -112,6 +118,7 @@ class Flags {
     Add("access-log", options_.access_log,
         "Log each call that ends, at most 10 lines a second: true or false");
     app_.add_flag("--print-config", print_config_, "Print the effective settings as JSON and exit");
+    if (check) app_.add_flag("--json", json_, "Print the summary as JSON");
   }
 
   // Returns an exit code when the process should end at once.
@@ -147,6 +154,7 @@ class Flags {
   }
 
   const ServerOptions& options() const { return options_; }
+  bool json() const { return json_; }
 
  private:
   static std::string VariableName(const std::string& flag) {
@@ -215,21 +223,28 @@ class Flags {
   std::string log_level_ = "info";
   std::string log_format_ = "json";
   bool print_config_ = false;
+  bool json_ = false;
 };
 
-// SIGTERM and SIGINT, taken by one thread so that no handler runs in the middle of anything.
-sigset_t StopSignals() {
+// What a running server listens to, taken by one thread so that no handler runs in the middle of
+// anything.
+sigset_t ServerSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   return signals;
 }
 
-void WaitForStopSignal() {
-  const sigset_t signals = StopSignals();
-  int number = 0;
-  while (sigwait(&signals, &number) != 0) {
+// Waits for SIGTERM or SIGINT; calls `on_hangup` for each SIGHUP meanwhile.
+void WaitForStopSignal(const std::function<void()>& on_hangup) {
+  const sigset_t signals = ServerSignals();
+  for (;;) {
+    int number = 0;
+    if (sigwait(&signals, &number) != 0) continue;
+    if (number != SIGHUP) return;
+    on_hangup();
   }
 }
 
@@ -247,9 +262,14 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
+int Check(const ServerOptions& options, bool json) {
+  const absl::Status status = CheckStart(options, json);
+  return status.ok() ? 0 : Fail(status);
+}
+
 int Serve(const ServerOptions& options) {
   // Blocked before any thread starts, so that every thread inherits it.
-  const sigset_t signals = StopSignals();
+  const sigset_t signals = ServerSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   RaiseDescriptorLimit();
@@ -262,10 +282,11 @@ int Serve(const ServerOptions& options) {
   const absl::Status loaded = (*server)->Load();
   if (!loaded.ok()) return Fail(loaded);
 
-  WaitForStopSignal();
+  Reloader reloader([&server] { (*server)->Reload().IgnoreError(); });  // it is logged
+  WaitForStopSignal([&reloader] { reloader.Request(); });
   // Ends with the process when no second signal comes.
   std::thread([&server] {
-    WaitForStopSignal();
+    WaitForStopSignal([] {});
     (*server)->Hurry();
   }).detach();
   const bool finished = (*server)->Drain();
@@ -284,9 +305,14 @@ int main(int argc, char** argv) {
   if (argc > 1 && absl::string_view(argv[1]) == "token") {
     return attune::RunTokenCommand(argc - 1, argv + 1);
   }
-  attune::Flags flags;
+  const bool check = argc > 1 && absl::string_view(argv[1]) == "check";
+  attune::Flags flags(check);
+  if (check) {
+    --argc;
+    ++argv;
+  }
   if (const std::optional<int> exit_code = flags.Parse(argc, argv); exit_code.has_value()) {
     return *exit_code;
   }
-  return attune::Serve(flags.options());
+  return check ? attune::Check(flags.options(), flags.json()) : attune::Serve(flags.options());
 }

@@ -13,12 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
-#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/status_macros.h"
 #include "server/error_details.h"
 #include "server/http/host_port.h"
-#include "server/model_loader.h"
 
 namespace attune {
 namespace {
@@ -31,9 +29,6 @@ constexpr absl::Duration kQuiet = absl::Milliseconds(100);
 constexpr absl::Duration kCloseGrace = absl::Seconds(1);
 // How often a drain looks whether it has been hurried.
 constexpr absl::Duration kDrainPoll = absl::Milliseconds(20);
-
-constexpr int64_t kLeastQueueTokens = 65'536;
-constexpr int64_t kLeastQueueItems = 16'384;
 
 int ToMilliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
@@ -90,7 +85,6 @@ Server::Server(const ServerOptions& options, PortGuard guard)
       encoder_service_(gate_, monitor_, *guard_.authenticator, options),
       unknown_methods_(monitor_),
       credentials_(std::make_shared<PortCredentials>(guard_)) {
-  if (options_.threads == 0) options_.threads = cpus_.threads();
   monitor_.metrics().SetGuardSource([this] { return CountAtTheGuard(); });
 }
 
@@ -169,114 +163,89 @@ void Server::SetServing(bool serving) {
   monitor_.metrics().server().SetReady(serving);
 }
 
-void Server::DescribeModel(const ModelInfo& model) {
-  Metrics& metrics = monitor_.metrics();
-  // The revision is the SHA-256 of the model's files, and its beginning a version for people.
-  metrics.server().SetModel({model.name, model.revision.substr(0, 12),
-                             std::string(PrecisionName(model.precision.precision)), model.isa,
-                             model.revision});
-  metrics.SetLoadSource([this] {
-    const QueueCounts counts = batcher_->counts();
-    return WorkLoad{counts.queued_items, counts.queued_tokens, pipeline_->pending_bytes(),
-                    pipeline_->attention_reserved_bytes()};
-  });
+WorkLoad Server::CurrentLoad() const {
+  MutexLock lock(mu_);
+  return model_->load();
 }
 
-absl::Status Server::Load() {
-  const absl::Time start = absl::Now();
-  ATTUNE_ASSIGN_OR_RETURN(const LoadedModel loaded, LoadModel(options_));
-  engine_ = loaded.engine;
-  ATTUNE_RETURN_IF_ERROR(ResolveModelLimits());
-  ATTUNE_RETURN_IF_ERROR(WarmUp());
-
-  batcher_ =
-      std::make_unique<Batcher>(BatcherOptions{options_.max_queue_tokens, options_.max_queue_items,
-                                               options_.max_batch_tokens, options_.max_batch_items},
-                                RealClock(), &monitor_.metrics().work());
-  pipeline_ = std::make_unique<RequestPipeline>(options_, loaded, *batcher_);
-  WorkerPoolOptions workers;
-  workers.threads = options_.threads;
-  // Only a server that has all of its CPUs to itself pins: of two that share them, both would sit
-  // on the first.
-  if (options_.threads == static_cast<int>(cpus_.affinity.size())) workers.cpus = cpus_.affinity;
-  workers.split_lone_requests = options_.split_lone_requests;
-  workers.metrics = &monitor_.metrics().work();
-  workers.reserve_tokens = std::max(options_.max_batch_tokens, options_.max_input_tokens);
-  ATTUNE_ASSIGN_OR_RETURN(workers_, WorkerPool::Start(workers, engine_, *batcher_));
-
-  DescribeModel(pipeline_->model_info());
-  gate_.Serve({pipeline_.get(), &engine_->tokenizer()});
-  SetServing(true);
-  const ModelInfo& model = pipeline_->model_info();
-  Log(LogLevel::kInfo, "serving", "ready for requests",
+void Server::Announce(absl::string_view event, absl::string_view message) {
+  const ModelInfo& model = model_->info();
+  Log(LogLevel::kInfo, event, message,
       {{"model", model.name},
        {"revision", model.revision},
        {"precision", PrecisionName(model.precision.precision)},
        {"kernels", model.kernels},
        {"isa", model.isa},
        {"onednn_version", model.onednn_version},
-       {"threads", workers_->threads()},
+       {"threads", model_->threads()},
        {"affinity_cpus", cpus_.affinity.size()},
        {"cgroup_cpus", cpus_.cgroup_quota.value_or(0)},
-       {"max_input_tokens", options_.max_input_tokens},
-       {"max_queue_tokens", options_.max_queue_tokens},
-       {"max_queue_items", options_.max_queue_items},
-       {"load_seconds", absl::ToDoubleSeconds(absl::Now() - start)}});
+       {"max_input_tokens", model_->options().max_input_tokens},
+       {"max_queue_tokens", model_->options().max_queue_tokens},
+       {"max_queue_items", model_->options().max_queue_items},
+       {"load_seconds", absl::ToDoubleSeconds(model_->load_time())}});
+  // The revision is the SHA-256 of the model's files, and its beginning a version for people.
+  monitor_.metrics().server().SetModel({model.name, model.revision.substr(0, 12),
+                                        std::string(PrecisionName(model.precision.precision)),
+                                        model.isa, model.revision});
+}
+
+absl::Status Server::Load() {
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> model,
+                          ServedModel::Load(options_, cpus_, &monitor_.metrics().work()));
+  {
+    MutexLock lock(mu_);
+    model_ = std::move(model);
+    Announce("serving", "ready for requests");
+    gate_.Serve(model_->GiveBackend());
+    SetServing(true);
+  }
+  monitor_.metrics().SetLoadSource([this] { return CurrentLoad(); });
   return absl::OkStatus();
 }
 
-absl::Status Server::ResolveModelLimits() {
-  const int64_t positions = engine_->config().max_positions;
-  const int64_t trained = engine_->folder().max_tokens;
-  const int64_t special = engine_->tokenizer().special_tokens_per_text();
-  if (options_.max_input_tokens == 0) options_.max_input_tokens = trained;
-  if (options_.max_input_tokens < special || options_.max_input_tokens > positions) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--max-input-tokens is ", options_.max_input_tokens, "; this model takes from ", special,
-        " (its special tokens) to ", positions, " (its positions), and was trained for ", trained));
+absl::Status Server::Reload() {
+  Log(LogLevel::kInfo, "reloading", "loading the model again; the one that serves goes on");
+  absl::StatusOr<std::unique_ptr<ServedModel>> loaded =
+      ServedModel::Load(options_, cpus_, &monitor_.metrics().work());
+  if (!loaded.ok()) {
+    Log(LogLevel::kError, "reload_failed", std::string(loaded.status().message()),
+        {{"code", absl::StatusCodeToString(loaded.status().code())}});
+    return loaded.status();
   }
-  if (options_.max_input_tokens > trained) {
-    Log(LogLevel::kWarning, "beyond_trained_length",
-        "longer texts than the model was trained for are taken, and marked in the replies",
-        {{"max_input_tokens", options_.max_input_tokens}, {"trained_max_tokens", trained}});
+  std::unique_ptr<ServedModel> old = *std::move(loaded);
+  {
+    MutexLock lock(mu_);
+    std::swap(model_, old);
+    gate_.Replace(model_->GiveBackend());
+    Announce("reloaded", "new requests are answered by the model as it is now");
   }
-  // The largest request that the other limits allow must fit an empty queue.
-  const int64_t largest =
-      std::min(options_.max_texts * options_.max_input_tokens, options_.max_message_bytes);
-  if (options_.max_queue_tokens == 0) {
-    options_.max_queue_tokens = std::max(kLeastQueueTokens, largest);
-  }
-  if (options_.max_queue_items == 0) {
-    options_.max_queue_items = std::max(kLeastQueueItems, options_.max_texts);
-  }
-  if (options_.max_queue_tokens < largest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--max-queue-tokens is ", options_.max_queue_tokens, "; one request may have ",
-                     largest, " tokens, so raise it, or lower --max-texts or --max-input-tokens"));
-  }
+  // Here and not on the thread of its last call, which may be one of its own.
+  old->WaitUntilUnused();
+  old.reset();
+  Log(LogLevel::kInfo, "old_model_freed", "its last request has been answered");
   return absl::OkStatus();
 }
 
-absl::Status Server::WarmUp() const {
-  Session session(engine_, options_.max_input_tokens);
-  const Engine::PoolingPlan plan = engine_->default_pooling();
-  for (const int64_t seq : {int64_t{1}, options_.max_input_tokens}) {
-    Batch batch;
-    batch.Append(std::vector<int32_t>(static_cast<size_t>(seq), 0), {});
-    ATTUNE_ASSIGN_OR_RETURN(const ConstMatrixView hidden, session.Forward(batch, {}));
-    std::vector<float> vector(static_cast<size_t>(plan.dimension(hidden.cols)));
-    const absl::Status pooled = PoolText(plan, hidden, absl::MakeSpan(vector));
-    if (!pooled.ok()) {
-      return absl::InternalError(absl::StrCat("the warm-up failed: ", pooled.message()));
-    }
-  }
-  return absl::OkStatus();
+int64_t Server::batches_run() const {
+  MutexLock lock(mu_);
+  return model_ == nullptr ? 0 : model_->batches_run();
+}
+
+QueueCounts Server::queue_counts() const {
+  MutexLock lock(mu_);
+  return model_->queue_counts();
+}
+
+bool Server::has_model() const {
+  MutexLock lock(mu_);
+  return model_ != nullptr;
 }
 
 bool Server::Drain() {
   if (grpc_server_ == nullptr || std::exchange(drained_, true)) return true;
   SetServing(false);
-  if (workers_ != nullptr) {
+  if (has_model()) {
     Log(LogLevel::kInfo, "draining", "still serving while traffic moves away",
         {{"drain_delay_seconds", absl::ToDoubleSeconds(options_.drain_delay)}});
     WaitUnlessHurried(options_.drain_delay);
@@ -330,8 +299,11 @@ Server::~Server() {
   Hurry();
   Drain();
   // Work that a hurried drain left behind still answers its calls, so it ends before the services.
-  workers_.reset();
-  pipeline_.reset();
+  std::unique_ptr<ServedModel> model;
+  {
+    MutexLock lock(mu_);
+    model = std::move(model_);
+  }
 }
 
 }  // namespace attune

@@ -9,8 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/base/mutex.h"
-#include "engine/engine.h"
-#include "server/batcher.h"
 #include "server/call_gate.h"
 #include "server/call_monitor.h"
 #include "server/cpu_budget.h"
@@ -20,15 +18,14 @@
 #include "server/grpc/unknown_methods.h"
 #include "server/http/http_server.h"
 #include "server/http/ops_server.h"
-#include "server/request_pipeline.h"
 #include "server/security/port_guard.h"
+#include "server/served_model.h"
 #include "server/server_options.h"
-#include "server/worker_pool.h"
 
 namespace attune {
 
 // The whole server: its ports, the services on them, a model behind them. Bind, Load, then Drain,
-// in this order and from one thread; Hurry from any.
+// in this order and from one thread; the others as they say.
 class Server {
  public:
   // Validates the options and opens the ports: health answers from here on, everything else is
@@ -39,12 +36,19 @@ class Server {
   // is served.
   absl::Status Load();
 
+  // Loads the model folder again, warms the model up beside the one that serves, gives it every
+  // call that arrives from then on, and frees the other once the calls that it has are over;
+  // returns then. On an error, which is logged, everything stays as it was. Twice the memory for a
+  // while. Streams that are open stay with the model that they began with. REQUIRES: Load was OK.
+  // One at a time, on any thread; may run beside all other methods.
+  absl::Status Reload();
+
   // Stops in the order that loses no request: say NOT_SERVING, go on for drain_delay while traffic
   // moves away, refuse what is new, finish what is running for up to drain_timeout, close. Returns
   // whether everything was finished.
   bool Drain();
 
-  // Makes a Drain, running or to come, wait for nothing.
+  // Makes a Drain, running or to come, wait for nothing. From any thread.
   void Hurry();
 
   // Drains in a hurry if Drain was not called.
@@ -55,10 +59,10 @@ class Server {
   int http_port() const { return http_server_ == nullptr ? 0 : http_server_->port(); }
   // 0 when the operator's port is off.
   int ops_port() const { return ops_server_ == nullptr ? 0 : ops_server_->port(); }
-  // Forward passes and other jobs run so far.
-  int64_t batches_run() const { return workers_ == nullptr ? 0 : workers_->batches_run(); }
-  // What waits for the workers, and what was refused or dropped so far. After Load.
-  QueueCounts queue_counts() const { return batcher_->counts(); }
+  // Forward passes and other jobs that the model in use has run so far.
+  int64_t batches_run() const;
+  // What waits for the model in use, and what was refused or dropped there so far. After Load.
+  QueueCounts queue_counts() const;
   // Counts refused callers and certificates that could not be reloaded.
   const PortGuard& guard() const { return guard_; }
 
@@ -69,11 +73,13 @@ class Server {
   absl::Status OpenHttpPort();
   absl::Status OpenOpsPort();
   void SetServing(bool serving);
-  // What /metrics tells of the model and the queue from now on.
+  bool has_model() const;
+  // What /metrics tells besides what is counted as it happens.
   GuardCounts CountAtTheGuard() const;
-  void DescribeModel(const ModelInfo& model);
-  absl::Status ResolveModelLimits();
-  absl::Status WarmUp() const;
+  WorkLoad CurrentLoad() const;
+  // Tells the log and the metrics which model is served from now on.
+  void Announce(absl::string_view event, absl::string_view message)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Waits for `duration`; false, and sooner, if in a hurry.
   bool WaitUnlessHurried(absl::Duration duration);
   bool WaitIdleUnlessHurried();
@@ -85,16 +91,13 @@ class Server {
   int port_ = 0;
   bool drained_ = false;
 
-  Mutex mu_;
+  mutable Mutex mu_;
   CondVar hurry_changed_;
   bool hurry_ ABSL_GUARDED_BY(mu_) = false;
 
   // Destroyed from the last to the first: what is below uses what is above.
   CallMonitor monitor_;
-  std::shared_ptr<const Engine> engine_;
-  std::unique_ptr<Batcher> batcher_;
-  std::unique_ptr<RequestPipeline> pipeline_;
-  std::unique_ptr<WorkerPool> workers_;
+  std::unique_ptr<ServedModel> model_ ABSL_GUARDED_BY(mu_);
   CallGate gate_;
   EncoderService encoder_service_;
   UnknownMethods unknown_methods_;

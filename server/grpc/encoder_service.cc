@@ -41,13 +41,14 @@ grpc::ServerUnaryReactor* EncoderService::StartCall(RpcMethod method,
   const absl::Time deadline =
       std::min(absl::FromChrono(context.deadline()), absl::Now() + options_.max_deadline);
   auto* call = new UnaryCall(gate_, context, deadline, ClientOf(context), std::move(record));
-  const absl::StatusOr<Backend> backend = gate_.backend();
+  const absl::StatusOr<std::shared_ptr<const Backend>> backend = gate_.backend();
   if (!backend.ok()) {
     call->Answer(backend.status());
     return call;
   }
+  call->Hold(*backend);
   RunMethod(
-      *backend, call->call(), request, response, [call, &response](const absl::Status& status) {
+      **backend, call->call(), request, response, [call, &response](const absl::Status& status) {
         if (status.ok()) {
           call->call()->record()->AddResponseBytes(static_cast<int64_t>(response.ByteSizeLong()));
         }
@@ -103,20 +104,21 @@ std::string EncoderService::ClientOf(const grpc::CallbackServerContext& context)
   return holder.ok() && !holder->empty() ? *holder : ClientOfPeer(context.peer());
 }
 
-StreamEncodeCall::Options EncoderService::StreamOptions(
-    const grpc::CallbackServerContext& context) {
+StreamEncodeCall::Options EncoderService::StreamOptions(const grpc::CallbackServerContext& context,
+                                                        std::shared_ptr<const Backend> backend) {
   StreamEncodeCall::Options options;
   options.max_items = options_.max_parallel_per_stream;
   options.max_bytes = options_.max_message_bytes;
   options.deadline = absl::FromChrono(context.deadline());
   options.max_item_time = options_.max_deadline;
   options.client = ClientOf(context);
-  options.on_done = StreamOver();
+  options.on_done = StreamOver(std::move(backend));
   return options;
 }
 
-std::function<void(OpenStream&)> EncoderService::StreamOver() {
-  return [this](OpenStream& stream) {
+std::function<void(OpenStream&)> EncoderService::StreamOver(
+    std::shared_ptr<const Backend> backend) {
+  return [this, backend = std::move(backend)](OpenStream& stream) {
     streams_.Remove(stream);
     gate_.Leave();
   };
@@ -128,7 +130,7 @@ Reactor* EncoderService::StartStream(RpcMethod method, grpc::CallbackServerConte
   TakeOver(this);
   gate_.Enter();
   const std::shared_ptr<CallRecord> record = BeginCall(monitor_, method, context);
-  const absl::StatusOr<Backend> backend = gate_.backend();
+  const absl::StatusOr<std::shared_ptr<const Backend>> backend = gate_.backend();
   if (!backend.ok()) {
     gate_.Leave();
     return new EndedStream<Reactor>(context, *record, backend.status());
@@ -145,10 +147,11 @@ Reactor* EncoderService::StartStream(RpcMethod method, grpc::CallbackServerConte
 grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>*
 EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
   using Reactor = grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>;
-  StreamEncodeCall::Options options = StreamOptions(*context);
-  const auto start = [&](const Backend& backend, const std::shared_ptr<CallRecord>& record) {
+  const auto start = [&](const std::shared_ptr<const Backend>& backend,
+                         const std::shared_ptr<CallRecord>& record) {
+    StreamEncodeCall::Options options = StreamOptions(*context, backend);
     options.record = record;
-    return StreamEncodeCall::Create(*context, *backend.pipeline, std::move(options));
+    return StreamEncodeCall::Create(*context, *backend->pipeline, std::move(options));
   };
   return StartStream<Reactor>(RpcMethod::kStreamEncode, *context, start);
 }
@@ -156,11 +159,12 @@ EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
 grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* EncoderService::StreamAttentionMap(
     grpc::CallbackServerContext* context, const v1::StreamAttentionMapRequest* request) {
   using Reactor = grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>;
-  const auto start = [&](const Backend& backend, const std::shared_ptr<CallRecord>& record) {
+  const auto start = [&](const std::shared_ptr<const Backend>& backend,
+                         const std::shared_ptr<CallRecord>& record) {
     auto call = std::make_shared<Call>(absl::FromChrono(context->deadline()), ClientOf(*context),
                                        WorkClass::kInteractive, record);
-    return AttentionStreamCall::Create(*context, *request, *backend.pipeline, *backend.tokenizer,
-                                       std::move(call), StreamOver());
+    return AttentionStreamCall::Create(*context, *request, *backend->pipeline, *backend->tokenizer,
+                                       std::move(call), StreamOver(backend));
   };
   return StartStream<Reactor>(RpcMethod::kStreamAttentionMap, *context, start);
 }
@@ -168,14 +172,15 @@ grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* EncoderService::Stream
 grpc::ServerReadReactor<v1::HeadStatisticsRequest>* EncoderService::HeadStatistics(
     grpc::CallbackServerContext* context, v1::HeadStatisticsResponse* response) {
   using Reactor = grpc::ServerReadReactor<v1::HeadStatisticsRequest>;
-  HeadStatisticsCall::Options options;
-  options.deadline = absl::FromChrono(context->deadline());
-  options.max_item_time = options_.max_deadline;
-  options.client = ClientOf(*context);
-  options.on_done = StreamOver();
-  const auto start = [&](const Backend& backend, const std::shared_ptr<CallRecord>& record) {
+  const auto start = [&](const std::shared_ptr<const Backend>& backend,
+                         const std::shared_ptr<CallRecord>& record) {
+    HeadStatisticsCall::Options options;
+    options.deadline = absl::FromChrono(context->deadline());
+    options.max_item_time = options_.max_deadline;
+    options.client = ClientOf(*context);
     options.record = record;
-    return HeadStatisticsCall::Create(*context, *backend.pipeline, *response, std::move(options));
+    options.on_done = StreamOver(backend);
+    return HeadStatisticsCall::Create(*context, *backend->pipeline, *response, std::move(options));
   };
   return StartStream<Reactor>(RpcMethod::kHeadStatistics, *context, start);
 }

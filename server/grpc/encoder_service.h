@@ -63,9 +63,10 @@ class EncoderService final : public v1::EncoderService::CallbackService {
 
   // Who shares the server's time with others: the holder of the call's token, or else the peer.
   std::string ClientOf(const grpc::CallbackServerContext& context) const;
-  StreamEncodeCall::Options StreamOptions(const grpc::CallbackServerContext& context);
-  // What a stream calls when it is over.
-  std::function<void(OpenStream&)> StreamOver();
+  StreamEncodeCall::Options StreamOptions(const grpc::CallbackServerContext& context,
+                                          std::shared_ptr<const Backend> backend);
+  // What a stream calls when it is over. Holds the stream's backend until the stream is gone.
+  std::function<void(OpenStream&)> StreamOver(std::shared_ptr<const Backend> backend);
 
   CallGate& gate_;
   CallMonitor& monitor_;

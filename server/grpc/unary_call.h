@@ -33,6 +33,12 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
   const std::shared_ptr<Call>& call() const { return call_; }
 
+  // What answers, held until the call is over.
+  void Hold(std::shared_ptr<const Backend> backend) {
+    backend_ = std::move(backend);
+    HandOver(this);
+  }
+
   // Exactly once; the object may be gone when it returns.
   void Answer(const absl::Status& status) {
     request_id_.BeforeFinish(status.ok());
@@ -61,6 +67,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   grpc::CallbackServerContext& context_;
   RequestIdReply request_id_;
   const std::shared_ptr<Call> call_;
+  std::shared_ptr<const Backend> backend_;
 };
 
 }  // namespace attune

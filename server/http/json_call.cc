@@ -23,12 +23,13 @@ class MethodCall final : public JsonCall,
       : gate_(gate), entry_(gate), done_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   void Start(absl::string_view body, const std::shared_ptr<Call>& call) override {
-    const absl::StatusOr<Backend> backend = gate_.backend();
+    absl::StatusOr<std::shared_ptr<const Backend>> backend = gate_.backend();
     if (!backend.ok()) return Finish(backend.status());
+    backend_ = *std::move(backend);
     const absl::Status decoded = DecodeJson(body, request_);
     if (!decoded.ok()) return Finish(decoded);
     RunMethod(
-        *backend, call, request_, response_,
+        *backend_, call, request_, response_,
         [self = this->shared_from_this()](const absl::Status& status) { self->Finish(status); });
   }
 
@@ -53,6 +54,7 @@ class MethodCall final : public JsonCall,
 
   CallGate& gate_;
   const CallEntry entry_;
+  std::shared_ptr<const Backend> backend_;
   const FileDescriptor done_;
   Request request_;
   Response response_;  // complete once status_ is set

@@ -1,21 +1,15 @@
 // The attune-server program as an operator meets it: help, mistakes, signals.
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "engine/base/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/run_program.h"
+#include "tests/support/server_program.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
 
@@ -24,104 +18,23 @@ namespace {
 
 using ::attune::testing::Encode;
 using ::attune::testing::IsGrpcOk;
+using ::attune::testing::kNoHttpPort;
+using ::attune::testing::kNoOpsPort;
+using ::attune::testing::PortOf;
 using ::attune::testing::ProgramResult;
 using ::attune::testing::RunProgram;
+using ::attune::testing::ServerBinary;
+using ::attune::testing::ServerProgram;
 using ::attune::testing::TinyModel;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-const char* Binary() { return std::getenv("ATTUNE_SERVER_BINARY"); }
-
-// The default ports may be in use, by another test for one.
-constexpr char kNoHttpPort[] = "ATTUNE_HTTP_ADDRESS=off";
-constexpr char kNoOpsPort[] = "ATTUNE_OPS_ADDRESS=off";
 
 // Runs the program to its end.
 ProgramResult RunServer(const std::vector<std::string>& arguments,
                         std::vector<std::string> environment = {}) {
   environment.insert(environment.begin(), {kNoHttpPort, kNoOpsPort});
-  return RunProgram(Binary(), {.arguments = arguments, .environment = std::move(environment)});
-}
-
-// The program while it runs, its standard error and output in one pipe.
-class Program {
- public:
-  // `environment` are "NAME=value", added to this process's.
-  explicit Program(const std::vector<std::string>& arguments,
-                   std::vector<std::string> environment = {}) {
-    environment.insert(environment.begin(), {kNoHttpPort, kNoOpsPort});
-    int ends[2];
-    if (pipe(ends) != 0) std::abort();
-    pid_ = fork();
-    if (pid_ == 0) {
-      dup2(ends[1], STDOUT_FILENO);
-      dup2(ends[1], STDERR_FILENO);
-      close(ends[0]);
-      const char* binary = Binary();
-      std::vector<char*> argv = {const_cast<char*>(binary)};
-      for (const std::string& argument : arguments) {
-        argv.push_back(const_cast<char*>(argument.c_str()));
-      }
-      argv.push_back(nullptr);
-      for (std::string& variable : environment) putenv(variable.data());
-      execv(binary, argv.data());
-      _exit(127);
-    }
-    close(ends[1]);
-    output_ = fdopen(ends[0], "r");
-  }
-
-  ~Program() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      Wait();
-    }
-    fclose(output_);
-  }
-
-  // Reads lines until one holds `part`; returns it, or "" at the end of the output.
-  std::string ReadUntil(const std::string& part) {
-    std::string line;
-    for (int c = fgetc(output_); c != EOF; c = fgetc(output_)) {
-      line += static_cast<char>(c);
-      if (c != '\n') continue;
-      all_ += line;
-      if (line.find(part) != std::string::npos) return line;
-      line.clear();
-    }
-    all_ += line;
-    return "";
-  }
-
-  std::string ReadAll() {
-    ReadUntil(std::string(1, '\0'));
-    return all_;
-  }
-
-  void Signal(int number) { kill(pid_, number); }
-
-  // The exit code, or minus the signal that ended it.
-  int Wait() {
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
- private:
-  pid_t pid_ = -1;
-  FILE* output_ = nullptr;
-  std::string all_;
-};
-
-int PortOf(const std::string& line) {
-  const std::vector<std::string> parts = absl::StrSplit(line, "\"port\":");
-  int port = 0;
-  if (parts.size() == 2) {
-    const std::string digits = parts[1].substr(0, parts[1].find_first_not_of("0123456789"));
-    EXPECT_TRUE(absl::SimpleAtoi(digits, &port)) << line;
-  }
-  return port;
+  return RunProgram(ServerBinary(),
+                    {.arguments = arguments, .environment = std::move(environment)});
 }
 
 TEST(ServerBinaryTest, HelpTeachesAndVersionIsOneLine) {
@@ -167,6 +80,50 @@ TEST(ServerBinaryTest, MistakesInFlagsAreOneLineAndExitCodeOne) {
   }
 }
 
+TEST(ServerBinaryTest, CheckSaysWhatWouldServeAndOpensNoPort) {
+  const TinyModel model;
+  // A port that is taken does not matter to it.
+  ServerProgram server({"--grpc-address", "127.0.0.1:0", "--model", model.path()});
+  const std::string address = absl::StrCat("127.0.0.1:", PortOf(server.ReadUntil("\"listening\"")));
+  const ProgramResult checked = RunServer({"check", "--json", "--grpc-address", address, "--model",
+                                           model.path(), "--precision", "f32", "--max-texts", "7"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  const absl::StatusOr<Json> summary = ParseJson(checked.out);
+  ASSERT_TRUE(summary.ok()) << checked.out;
+  EXPECT_EQ(summary->at("dimension"), 16);
+  EXPECT_EQ(summary->at("precision"), "f32");
+  EXPECT_EQ(summary->at("max_texts"), 7);
+  EXPECT_THAT(server.ReadUntil("\"serving\""),
+              HasSubstr(summary->at("revision").get<std::string>()));
+
+  const ProgramResult table = RunServer({"check", "--model", model.path()});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("dimension            16\n"));
+}
+
+TEST(ServerBinaryTest, CheckFailsWithTheErrorOfTheStart) {
+  const TinyModel model;
+  model.dir().Remove("model.safetensors");
+  const std::vector<std::vector<std::string>> mistakes = {
+      {"--grpc-address", "127.0.0.1:0", "--model", model.path()},
+      {"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--max-texts", "0"},
+  };
+  const auto error_of = [](const ProgramResult& result) {
+    const size_t begin = result.err.find("\"level\":\"error\"");
+    return begin == std::string::npos
+               ? result.err
+               : result.err.substr(begin, result.err.find('\n', begin) - begin);
+  };
+  for (std::vector<std::string> arguments : mistakes) {
+    const ProgramResult started = RunServer(arguments);
+    arguments.insert(arguments.begin(), "check");
+    const ProgramResult checked = RunServer(arguments);
+    EXPECT_EQ(checked.exit_code, 1);
+    EXPECT_EQ(error_of(checked), error_of(started));
+    EXPECT_EQ(checked.out, "");
+  }
+}
+
 TEST(ServerBinaryTest, EnvironmentSetsWhatNoFlagSets) {
   const ProgramResult result =
       RunServer({"--print-config", "--max-texts", "5"},
@@ -194,8 +151,8 @@ TEST(ServerBinaryTest, RefusesAPrecisionThatTheCpuLacksByTheInstructionsName) {
 
 TEST(ServerBinaryTest, AutoServesF32WhereTheCpuLacksBf16AndSaysSo) {
   const TinyModel model;
-  Program program({"--grpc-address", "127.0.0.1:0", "--model", model.path()},
-                  {"ONEDNN_MAX_CPU_ISA=AVX2"});
+  ServerProgram program({"--grpc-address", "127.0.0.1:0", "--model", model.path()},
+                        {"ONEDNN_MAX_CPU_ISA=AVX2"});
   const int port = PortOf(program.ReadUntil("\"listening\""));
   EXPECT_THAT(program.ReadUntil("\"precision_chosen\""),
               AllOf(HasSubstr("\"precision\":\"f32\""), HasSubstr("AVX512_BF16")));
@@ -212,7 +169,7 @@ TEST(ServerBinaryTest, AutoServesF32WhereTheCpuLacksBf16AndSaysSo) {
 
 TEST(ServerBinaryTest, ServesUntilSigtermThenDrainsAndExitsZero) {
   const TinyModel model;
-  Program program(
+  ServerProgram program(
       {"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--drain-delay", "10ms"});
   const int port = PortOf(program.ReadUntil("\"listening\""));
   ASSERT_NE(program.ReadUntil("\"serving\""), "");
@@ -226,7 +183,7 @@ TEST(ServerBinaryTest, ServesUntilSigtermThenDrainsAndExitsZero) {
 
 TEST(ServerBinaryTest, ASecondSignalEndsTheDrainAtOnce) {
   const TinyModel model;
-  Program program(
+  ServerProgram program(
       {"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--drain-delay", "1h"});
   ASSERT_NE(program.ReadUntil("\"serving\""), "");
   program.Signal(SIGINT);
@@ -238,7 +195,7 @@ TEST(ServerBinaryTest, ASecondSignalEndsTheDrainAtOnce) {
 
 TEST(ServerBinaryTest, EveryLogLineIsOneJsonObject) {
   const TinyModel model;
-  Program program(
+  ServerProgram program(
       {"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--drain-delay", "0s"});
   ASSERT_NE(program.ReadUntil("\"serving\""), "");
   program.Signal(SIGTERM);

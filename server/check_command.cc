@@ -1,0 +1,60 @@
+#include "server/check_command.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "engine/base/json.h"
+#include "engine/base/status_macros.h"
+#include "server/cpu_budget.h"
+#include "server/security/port_guard.h"
+#include "server/served_model.h"
+
+namespace attune {
+namespace {
+
+Json Summary(const ServedModel& model) {
+  const ModelInfo& info = model.info();
+  const ServerOptions& options = model.options();
+  Json summary = Json::object();
+  summary["model"] = info.name;
+  summary["revision"] = info.revision;
+  summary["dimension"] = info.dimension;
+  summary["precision"] = std::string(PrecisionName(info.precision.precision));
+  summary["kernels"] = info.kernels;
+  summary["isa"] = info.isa;
+  summary["threads"] = model.threads();
+  summary["max_input_tokens"] = options.max_input_tokens;
+  summary["trained_max_tokens"] = info.trained_max_tokens;
+  summary["max_queue_tokens"] = options.max_queue_tokens;
+  summary["max_queue_items"] = options.max_queue_items;
+  summary["max_texts"] = options.max_texts;
+  summary["max_message_bytes"] = options.max_message_bytes;
+  summary["load_seconds"] = absl::ToDoubleSeconds(model.load_time());
+  return summary;
+}
+
+void PrintTable(const Json& summary) {
+  for (const auto& [name, value] : summary.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : DumpJson(value);
+    std::printf("%-20s %s\n", name.c_str(), text.c_str());
+  }
+}
+
+}  // namespace
+
+absl::Status CheckStart(const ServerOptions& options, bool json) {
+  ATTUNE_RETURN_IF_ERROR(Validate(options));
+  ATTUNE_RETURN_IF_ERROR(OpenPortGuard(options).status());
+  ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ServedModel> model,
+                          ServedModel::Load(options, ReadCpuBudget(), /*metrics=*/nullptr));
+  const Json summary = Summary(*model);
+  if (json) {
+    std::puts(summary.dump(2).c_str());
+  } else {
+    PrintTable(summary);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace attune
