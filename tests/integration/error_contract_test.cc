@@ -3,11 +3,9 @@
 
 #include <google/protobuf/util/json_util.h>
 
-#include <atomic>
 #include <future>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -381,37 +379,6 @@ TEST_F(BusyServerTest, AnItemOfAStreamThatIsRefusedHasTheDetailsOfARefusedCall) 
   }
   EXPECT_THAT(stream->Finish(), IsGrpcOk());
   EXPECT_GT(refused, 0);
-}
-
-TEST_F(BusyServerTest, TooMuchTextAtOnceSaysWhichLimitAndWhenToComeBack) {
-  ServerOptions options = OneWorker();
-  options.max_pending_bytes = int64_t{3} << 20;
-  TestServer server(options);
-  // Two megabytes, cut to the model's limit once they are tokenised.
-  std::string text;
-  while (text.size() < (size_t{1} << 20) - 8) text += "catdog,";
-  v1::EncodeRequest request = Texts({text, text});
-  request.mutable_options()->set_truncation(v1::TRUNCATION_RIGHT);
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> clients;
-  for (int i = 0; i < 3; ++i) {
-    clients.emplace_back([&] {
-      while (!stop) OverGrpc(server, request);
-    });
-  }
-  const auto refused = [](const auto& call) {
-    for (int i = 0; i < 1000; ++i) {
-      Failure failure = call();
-      if (failure.status.code() != grpc::StatusCode::OK) return failure;
-    }
-    return Failure();
-  };
-  const Failure grpc = refused([&] { return OverGrpc(server, request); });
-  const Failure http = refused([&] { return OverHttp(server.server().http_port(), request); });
-  stop = true;
-  for (std::thread& client : clients) client.join();
-  ExpectLimitReached(grpc, "PENDING_BYTES_FULL", "max-pending-bytes");
-  ExpectLimitReached(http, "PENDING_BYTES_FULL", "max-pending-bytes");
 }
 
 TEST_F(BusyServerTest, AFullAttentionBudgetSaysWhichLimitAndWhenToComeBack) {

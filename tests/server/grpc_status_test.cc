@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "server/rpc_status.h"
 
 namespace attune {
 namespace {
@@ -15,11 +16,14 @@ TEST(GrpcStatusTest, KeepsCodeAndMessage) {
 }
 
 TEST(GrpcStatusTest, CutsLongMessagesAtACharacterBorder) {
-  // One byte, then three-byte characters: 2,048 falls inside one of them.
+  // One byte, then three-byte characters, each of which is nine bytes in a trailer.
   std::string text = "x";
   for (int i = 0; i < 1000; ++i) text += "\xe4\xb8\xad";
-  const std::string cut = ToGrpcStatus(absl::InternalError(text)).error_message();
-  EXPECT_EQ(cut, text.substr(0, 1 + 3 * 682));
+  const grpc::Status status = ToGrpcStatus(absl::InternalError(text));
+  const std::string cut = status.error_message();
+  EXPECT_EQ(cut, text.substr(0, cut.size()));
+  EXPECT_EQ(cut.size() % 3, 1u);
+  EXPECT_LE(3 * cut.size() + status.error_details().size() * 4 / 3, kMaxTrailerBytes);
 }
 
 }  // namespace
