@@ -60,6 +60,7 @@ server/http/http_server.cc|"server/grpc/service.h"|http does not see grpc
 engine/model/encoder.cc|<dnnl.hpp>|oneDNN, Highway and OpenMP only in engine/ops
 server/worker_pool.cc|<omp.h>|oneDNN, Highway and OpenMP only in engine/ops
 server/batcher.cc|<httplib.h>|httplib only in server/http
+server/server.cc|<prometheus/registry.h>|prometheus-cpp only in server/metrics
 engine/model/config.cc|<unicode/uchar.h>|ICU only in engine/text
 engine/model/config.cc|<nlohmann/json.hpp>|nlohmann through engine/base/json.h
 server/batcher.h|"absl/synchronization/mutex.h"|logs and locks through engine/base
