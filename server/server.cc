@@ -196,9 +196,9 @@ absl::Status Server::Load() {
   {
     MutexLock lock(mu_);
     model_ = std::move(model);
-    Announce("serving", "ready for requests");
     gate_.Serve(model_->GiveBackend());
     SetServing(true);
+    Announce("serving", "ready for requests");
   }
   monitor_.metrics().SetLoadSource([this] { return CurrentLoad(); });
   return absl::OkStatus();
