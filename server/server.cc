@@ -16,7 +16,9 @@
 #include "engine/base/log.h"
 #include "engine/base/status_macros.h"
 #include "server/error_details.h"
+#include "server/http/api_port.h"
 #include "server/http/host_port.h"
+#include "server/http/ops_port.h"
 
 namespace attune {
 namespace {
@@ -131,7 +133,7 @@ absl::Status Server::OpenGrpcPort() {
 absl::Status Server::OpenHttpPort() {
   if (options_.http_address == "off") return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<HttpServer>> started =
-      HttpServer::Start(options_, gate_, guard_, monitor_);
+      StartApiPort(options_, gate_, guard_, monitor_);
   if (!started.ok()) {
     return absl::Status(started.status().code(),
                         absl::StrCat("--http-address: ", started.status().message()));
@@ -145,7 +147,7 @@ absl::Status Server::OpenHttpPort() {
 
 absl::Status Server::OpenOpsPort() {
   if (options_.ops_address == "off") return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<OpsServer>> started = OpsServer::Start(options_, monitor_);
+  absl::StatusOr<std::unique_ptr<HttpServer>> started = StartOpsPort(options_, monitor_);
   if (!started.ok()) {
     return absl::Status(started.status().code(),
                         absl::StrCat("--ops-address: ", started.status().message()));

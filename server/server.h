@@ -17,7 +17,6 @@
 #include "server/grpc/port_credentials.h"
 #include "server/grpc/unknown_methods.h"
 #include "server/http/http_server.h"
-#include "server/http/ops_server.h"
 #include "server/security/port_guard.h"
 #include "server/served_model.h"
 #include "server/server_options.h"
@@ -105,7 +104,7 @@ class Server {
   const std::shared_ptr<PortCredentials> credentials_;
   std::unique_ptr<grpc::Server> grpc_server_;
   std::unique_ptr<HttpServer> http_server_;
-  std::unique_ptr<OpsServer> ops_server_;
+  std::unique_ptr<HttpServer> ops_server_;
 };
 
 }  // namespace attune

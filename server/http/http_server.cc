@@ -9,38 +9,29 @@
 
 #include "engine/base/status_macros.h"
 #include "server/http/host_port.h"
-#include "server/http/http_worker.h"
 
 namespace attune {
 
-HttpServer::HttpServer(Listener listener, FileDescriptor stop)
-    : listener_(std::move(listener)), stop_(std::move(stop)) {}
+HttpServer::HttpServer(const std::string& address, Listener listener, FileDescriptor stop)
+    : address_(address), listener_(std::move(listener)), stop_(std::move(stop)) {}
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const ServerOptions& options,
-                                                              CallGate& gate,
-                                                              const PortGuard& guard,
-                                                              CallMonitor& monitor) {
-  ATTUNE_ASSIGN_OR_RETURN(Listener listener, OpenListener(options.http_address));
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Open(const std::string& address) {
+  ATTUNE_ASSIGN_OR_RETURN(Listener listener, OpenListener(address));
   FileDescriptor stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (stop.get() < 0) return absl::InternalError("the process has no free file descriptor");
-  std::unique_ptr<HttpServer> server(new HttpServer(std::move(listener), std::move(stop)));
+  return std::unique_ptr<HttpServer>(new HttpServer(address, std::move(listener), std::move(stop)));
+}
 
-  HttpPort port;
-  port.gate = &gate;
-  port.guard = &guard;
-  port.monitor = &monitor;
-  port.ready = &server->ready_;
-  port.listening = server->listener_.socket.get();
-  port.stop = server->stop_.get();
-  const std::optional<HostPort> address = SplitHostPort(options.http_address);
+void HttpServer::Serve(int threads, HttpPort port,
+                       std::function<void(const HttpPort& port)> run_worker) {
+  port.ready = &ready_;
+  port.listening = listener_.socket.get();
+  port.stop = stop_.get();
+  const std::optional<HostPort> address = SplitHostPort(address_);
   port.check_host = address.has_value() && IsLoopbackHost(address->host);
-  port.max_body_bytes = options.max_message_bytes;
-  port.io_timeout = options.http_io_timeout;
-  port.max_deadline = options.max_deadline;
-  for (int i = 0; i < options.http_threads; ++i) {
-    server->workers_.emplace_back([port] { HttpWorker(port).Run(); });
+  for (int i = 0; i < threads; ++i) {
+    workers_.emplace_back([port, run_worker] { run_worker(port); });
   }
-  return server;
 }
 
 void HttpServer::Stop() {

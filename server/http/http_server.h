@@ -1,36 +1,29 @@
-// The HTTP port: the unary methods of the API as JSON, probes, and the dashboard.
 #ifndef ATTUNE_SERVER_HTTP_HTTP_SERVER_H_
 #define ATTUNE_SERVER_HTTP_HTTP_SERVER_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/call_gate.h"
-#include "server/call_monitor.h"
+#include "server/http/http_worker.h"
 #include "server/http/listener.h"
-#include "server/security/port_guard.h"
-#include "server/server_options.h"
 
 namespace attune {
 
-//   POST /v1/encode, /v1/attention-map, ...   one method each; the body is the request in the
-//                                             protobuf JSON mapping, an error a google.rpc.Status
-//   GET  /v1/model                            GetModel again
-//   GET  /livez, /readyz                      200 or 503
-//   GET  /                                    the dashboard: a page that uses the above
-// Bodies are bounded by max_message_bytes, connections by http_threads, and the time of either
-// direction by http_io_timeout. Every reply closes its connection. Other sites' pages get no answer
-// they could read: there are no CORS headers. Thread-safe.
+// A port that speaks HTTP, and the threads that serve its connections, one at a time each.
+// Thread-safe once it serves.
 class HttpServer {
  public:
-  // Opens options.http_address and serves; calls go through `gate` and are watched by `monitor`,
-  // and they and connections go past `guard`, all of which are borrowed. Errors name the address.
-  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const ServerOptions& options,
-                                                           CallGate& gate, const PortGuard& guard,
-                                                           CallMonitor& monitor);
+  // Opens `address`, HOST:PORT. Errors name it.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Open(const std::string& address);
+
+  // Starts `threads` threads that each run run_worker(port), where `port` has been told what this
+  // object knows. Once.
+  void Serve(int threads, HttpPort port, std::function<void(const HttpPort& port)> run_worker);
 
   // What /readyz says; false at first.
   void SetReady(bool ready) { ready_.store(ready); }
@@ -44,8 +37,9 @@ class HttpServer {
   int port() const { return listener_.port; }
 
  private:
-  HttpServer(Listener listener, FileDescriptor stop);
+  HttpServer(const std::string& address, Listener listener, FileDescriptor stop);
 
+  const std::string address_;
   Listener listener_;
   FileDescriptor stop_;  // readable once the workers are to end
   std::atomic<bool> ready_{false};

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/slow_model.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
 
@@ -19,26 +20,17 @@ using ::attune::testing::Encode;
 using ::attune::testing::EncodeResult;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
+using ::attune::testing::SlowModel;
 using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
+using ::attune::testing::TextOf512Tokens;
 using ::attune::testing::TinyModel;
-using ::attune::testing::TinyModelOptions;
 using ::attune::testing::WithDeadline;
 
 // One worker, and a model that takes some tenths of a second for a text of 512 tokens, so that a
 // handful of them keeps the worker busy while the test looks.
 class DeadlineTest : public ::testing::Test {
  protected:
-  static TinyModelOptions SlowModel() {
-    TinyModelOptions options;
-    options.layers = 24;
-    options.heads = 4;
-    options.hidden = 128;
-    options.ffn = 512;
-    options.max_positions = 512;
-    return options;
-  }
-
   static ServerOptions OneWorker(const std::string& path) {
     ServerOptions options = TestOptions(path);
     options.threads = 1;
@@ -55,16 +47,11 @@ class DeadlineTest : public ::testing::Test {
   Server& server() { return running_->server(); }
   v1::EncoderService::Stub& stub() { return running_->stub(); }
 
-  static std::string LongText() {
-    std::string text;
-    for (int i = 0; i < 510; ++i) text += "cat ";
-    return text;
-  }
-
   // A request of `texts` long texts, each of which is a batch of its own.
   std::future<EncodeResult> StartLongRequest(int texts) {
     return std::async(std::launch::async, [this, texts] {
-      return Encode(stub(), std::vector<std::string>(static_cast<size_t>(texts), LongText()));
+      return Encode(stub(),
+                    std::vector<std::string>(static_cast<size_t>(texts), TextOf512Tokens()));
     });
   }
 
@@ -115,7 +102,7 @@ TEST_F(DeadlineTest, C53WorkCancelledInTheQueueIsNeverComputed) {
 TEST_F(DeadlineTest, ACancelledRequestStopsWhileItRuns) {
   StartServer();
   v1::EncodeRequest request;
-  for (int i = 0; i < 200; ++i) request.mutable_texts()->add_values(LongText());
+  for (int i = 0; i < 200; ++i) request.mutable_texts()->add_values(TextOf512Tokens());
   const auto context = WithDeadline();
   std::thread cancel([this, &context] {
     WaitUntilBatches(1);
@@ -135,7 +122,7 @@ TEST_F(DeadlineTest, AFullQueueRefusesAtOnceAndServesAgainWhenItIsEmpty) {
   options.max_texts = 8;
   options.max_queue_tokens = 8 * 512;
   StartServer(options);
-  const std::vector<std::string> eight(8, LongText());
+  const std::vector<std::string> eight(8, TextOf512Tokens());
   std::vector<std::future<EncodeResult>> busy;
   for (int i = 0; i < 4; ++i) {
     busy.push_back(std::async(std::launch::async, [&] { return Encode(stub(), eight); }));
@@ -157,7 +144,7 @@ TEST_F(DeadlineTest, TheServersOwnLimitBoundsCallsWithoutADeadline) {
   options.max_deadline = absl::Milliseconds(50);
   StartServer(options);
   v1::EncodeRequest request;
-  for (int i = 0; i < 50; ++i) request.mutable_texts()->add_values(LongText());
+  for (int i = 0; i < 50; ++i) request.mutable_texts()->add_values(TextOf512Tokens());
   grpc::ClientContext context;  // no deadline
   v1::EncodeResponse response;
   EXPECT_EQ(stub().Encode(&context, request, &response).error_code(),

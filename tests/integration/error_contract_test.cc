@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "server/retry_delay.h"
 #include "tests/support/http_client.h"
+#include "tests/support/slow_model.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
@@ -30,6 +31,7 @@ using ::attune::testing::IsOk;
 using ::attune::testing::Post;
 using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
+using ::attune::testing::TextOf512Tokens;
 using ::attune::testing::TinyModel;
 using ::attune::testing::TinyModelOptions;
 using ::attune::testing::WithDeadline;
@@ -286,19 +288,13 @@ class BusyServerTest : public ::testing::Test {
     return options;
   }
 
-  static std::string LongText() {
-    std::string text;
-    for (int i = 0; i < 510; ++i) text += "cat ";
-    return text;
-  }
-
   // A stream of a map that nobody reads further than its header: until the client goes away it
   // holds its part of the attention budget, and keeps a drain from ending.
   class UnreadMap {
    public:
     explicit UnreadMap(TestServer& server) {
       v1::StreamAttentionMapRequest request;
-      request.mutable_query()->set_text(LongText());
+      request.mutable_query()->set_text(TextOf512Tokens());
       reader_ = server.stub().StreamAttentionMap(context_.get(), request);
       EXPECT_TRUE(reader_->Read(&message_));
       EXPECT_TRUE(message_.has_header());
@@ -343,12 +339,12 @@ TEST_F(BusyServerTest, AFullQueueSaysWhichLimitAndWhenToComeBack) {
   auto busy = std::async(std::launch::async, [&] {
     const auto context = WithDeadline();
     v1::EncodeResponse response;
-    return server.stub().Encode(context.get(), Texts(std::vector<std::string>(32, LongText())),
-                                &response);
+    return server.stub().Encode(context.get(),
+                                Texts(std::vector<std::string>(32, TextOf512Tokens())), &response);
   });
   // One batch of 32 has run, so the others wait.
   while (server.server().batches_run() < 1) absl::SleepFor(absl::Milliseconds(1));
-  const v1::EncodeRequest request = Texts(std::vector<std::string>(32, LongText()));
+  const v1::EncodeRequest request = Texts(std::vector<std::string>(32, TextOf512Tokens()));
   ExpectLimitReached(OverGrpc(server, request), "QUEUE_FULL", "max-queue-tokens");
   ExpectLimitReached(OverHttp(server.server().http_port(), request), "QUEUE_FULL",
                      "max-queue-tokens");
@@ -363,7 +359,7 @@ TEST_F(BusyServerTest, AnItemOfAStreamThatIsRefusedHasTheDetailsOfARefusedCall) 
   const auto context = WithDeadline();
   const auto stream = server.stub().StreamEncode(context.get());
   v1::StreamEncodeRequest request;
-  request.set_text(LongText());
+  request.set_text(TextOf512Tokens());
   constexpr int kItems = 20;
   for (int i = 0; i < kItems; ++i) ASSERT_TRUE(stream->Write(request));
   stream->WritesDone();
@@ -388,7 +384,7 @@ TEST_F(BusyServerTest, AFullAttentionBudgetSaysWhichLimitAndWhenToComeBack) {
   TestServer server(options);
   UnreadMap unread(server);
   v1::AttentionQuery query;
-  query.set_text(LongText());
+  query.set_text(TextOf512Tokens());
   {
     v1::StreamAttentionMapRequest request;
     *request.mutable_query() = query;

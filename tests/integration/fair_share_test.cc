@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/slow_model.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
 
@@ -16,10 +17,11 @@ namespace {
 using ::attune::testing::Encode;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
+using ::attune::testing::SlowModel;
 using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
+using ::attune::testing::TextOf512Tokens;
 using ::attune::testing::TinyModel;
-using ::attune::testing::TinyModelOptions;
 using ::attune::testing::WithDeadline;
 using ::testing::AllOf;
 
@@ -29,27 +31,11 @@ constexpr int kBacklog = 1'000;
 // caught up with the backlog while the test looks.
 class FairShareTest : public ::testing::Test {
  protected:
-  static TinyModelOptions SlowModel() {
-    TinyModelOptions options;
-    options.layers = 24;
-    options.heads = 4;
-    options.hidden = 128;
-    options.ffn = 512;
-    options.max_positions = 512;
-    return options;
-  }
-
   static ServerOptions OneWorker(const std::string& path) {
     ServerOptions options = TestOptions(path);
     options.threads = 1;
     options.max_parallel_per_stream = 2 * kBacklog;
     return options;
-  }
-
-  static std::string LongText() {
-    std::string text;
-    for (int i = 0; i < 510; ++i) text += "cat ";
-    return text;
   }
 
   void WaitUntilQueued(int64_t items) {
@@ -71,7 +57,7 @@ TEST_F(FairShareTest, ABulkStreamDoesNotStarveASingleRequest) {
   const auto stream = stub().StreamEncode(context.get());
   v1::StreamEncodeRequest item;
   item.mutable_options();
-  item.set_text(LongText());
+  item.set_text(TextOf512Tokens());
   for (int i = 0; i < kBacklog; ++i) ASSERT_TRUE(stream->Write(item));
   WaitUntilQueued(kBacklog / 2);
   EXPECT_THAT(Encode(stub(), {"cat"}).status, IsGrpcOk());
@@ -83,7 +69,7 @@ TEST_F(FairShareTest, ABulkStreamDoesNotStarveASingleRequest) {
 
 TEST_F(FairShareTest, ADeadlineThatCannotBeMetIsRefusedWhileTheQueueIsLong) {
   v1::EncodeRequest backlog;
-  for (int i = 0; i < kBacklog; ++i) backlog.mutable_texts()->add_values(LongText());
+  for (int i = 0; i < kBacklog; ++i) backlog.mutable_texts()->add_values(TextOf512Tokens());
   const auto context = WithDeadline();
   std::future<grpc::Status> busy = std::async(std::launch::async, [&] {
     v1::EncodeResponse response;
@@ -92,7 +78,7 @@ TEST_F(FairShareTest, ADeadlineThatCannotBeMetIsRefusedWhileTheQueueIsLong) {
   WaitUntilBatches(20);
 
   v1::EncodeRequest request;
-  for (int i = 0; i < 9; ++i) request.mutable_texts()->add_values(LongText());
+  for (int i = 0; i < 9; ++i) request.mutable_texts()->add_values(TextOf512Tokens());
   v1::EncodeResponse response;
   const auto in_vain = WithDeadline(absl::Seconds(2));
   EXPECT_THAT(stub().Encode(in_vain.get(), request, &response),

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/slow_model.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
@@ -26,10 +27,11 @@ using ::attune::testing::Encode;
 using ::attune::testing::EncodeResult;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
+using ::attune::testing::SlowModel;
 using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
+using ::attune::testing::TextOf512Tokens;
 using ::attune::testing::TinyModel;
-using ::attune::testing::TinyModelOptions;
 using ::attune::testing::WithDeadline;
 using ::testing::HasSubstr;
 
@@ -329,16 +331,6 @@ TEST_F(StreamEncodeTest, ASlowReaderGetsEveryAnswer) {
 // One worker, and a model that takes some tenths of a second for a text of 512 tokens.
 class SlowStreamTest : public ::testing::Test {
  protected:
-  static TinyModelOptions SlowModel() {
-    TinyModelOptions options;
-    options.layers = 24;
-    options.heads = 4;
-    options.hidden = 128;
-    options.ffn = 512;
-    options.max_positions = 512;
-    return options;
-  }
-
   ServerOptions OneWorker() const {
     ServerOptions options = TestOptions(model_.path());
     options.threads = 1;
@@ -346,8 +338,6 @@ class SlowStreamTest : public ::testing::Test {
   }
 
   SlowStreamTest() : model_(SlowModel()) {}
-
-  static std::string LongText() { return Repeat("cat ", 510); }
 
   static void WaitUntilBatches(TestServer& server, int64_t batches) {
     while (server.server().batches_run() < batches) absl::SleepFor(absl::Milliseconds(1));
@@ -359,7 +349,7 @@ class SlowStreamTest : public ::testing::Test {
 TEST_F(SlowStreamTest, CancellingStopsTheWorkThatIsLeft) {
   TestServer server(OneWorker());
   Stream stream(server.stub());
-  for (uint64_t id = 0; id < 60; ++id) ASSERT_TRUE(stream.Send(id, LongText()));
+  for (uint64_t id = 0; id < 60; ++id) ASSERT_TRUE(stream.Send(id, TextOf512Tokens()));
   WaitUntilBatches(server, 1);
   stream.Cancel();
   stream.ReceiveAll();
@@ -374,7 +364,7 @@ TEST_F(SlowStreamTest, CancellingStopsTheWorkThatIsLeft) {
 TEST_F(SlowStreamTest, TheClientsDeadlineStopsTheWorkThatIsLeft) {
   TestServer server(OneWorker());
   Stream stream(server.stub(), absl::Milliseconds(500));
-  for (uint64_t id = 0; id < 60; ++id) stream.Send(id, LongText());
+  for (uint64_t id = 0; id < 60; ++id) stream.Send(id, TextOf512Tokens());
   stream.ReceiveAll();
   EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(Encode(server.stub(), {"dog"}).status, IsGrpcOk());
@@ -389,7 +379,7 @@ TEST_F(SlowStreamTest, TheServersLimitIsForEachItemNotForTheStream) {
   Stream stream(server.stub());
   // All at once they wait longer than one may take.
   constexpr uint64_t kItems = 60;
-  for (uint64_t id = 0; id < kItems; ++id) ASSERT_TRUE(stream.Send(id, LongText()));
+  for (uint64_t id = 0; id < kItems; ++id) ASSERT_TRUE(stream.Send(id, TextOf512Tokens()));
   stream.EndItems();
   const Answers answers = stream.ReceiveAll();
   EXPECT_THAT(stream.Finish(), IsGrpcOk());
@@ -408,7 +398,7 @@ TEST_F(SlowStreamTest, AFullQueueFailsItemsNotTheStream) {
   TestServer server(options);
   Stream stream(server.stub());
   constexpr uint64_t kItems = 20;
-  for (uint64_t id = 0; id < kItems; ++id) ASSERT_TRUE(stream.Send(id, LongText()));
+  for (uint64_t id = 0; id < kItems; ++id) ASSERT_TRUE(stream.Send(id, TextOf512Tokens()));
   stream.EndItems();
   const Answers answers = stream.ReceiveAll();
   EXPECT_THAT(stream.Finish(), IsGrpcOk());
@@ -461,7 +451,7 @@ TEST_F(SlowStreamTest, AHurriedStopEndsStreamsInsteadOfWaitingForThem) {
   auto server = std::make_unique<TestServer>(OneWorker());
   const auto stub = v1::EncoderService::NewStub(server->NewChannel());
   Stream stream(*stub);
-  for (uint64_t id = 0; id < 60; ++id) ASSERT_TRUE(stream.Send(id, LongText()));
+  for (uint64_t id = 0; id < 60; ++id) ASSERT_TRUE(stream.Send(id, TextOf512Tokens()));
   WaitUntilBatches(*server, 1);
   server->server().Hurry();
   EXPECT_FALSE(server->server().Drain());
