@@ -133,6 +133,7 @@ void AttentionStreamCall::End(const absl::Status& status) {
 void AttentionStreamCall::OnCancel() {
   TakeOver(this);
   call_->Cancel();
+  HandOver(this);
 }
 
 void AttentionStreamCall::CancelIfStalled(absl::Time since) {
