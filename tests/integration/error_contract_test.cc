@@ -332,19 +332,21 @@ class BusyServerTest : public ::testing::Test {
 };
 
 TEST_F(BusyServerTest, AFullQueueSaysWhichLimitAndWhenToComeBack) {
+  constexpr int kTexts = 16;
   ServerOptions options = OneWorker();
-  options.max_texts = 32;
-  options.max_queue_tokens = 32 * 512;
+  options.max_texts = kTexts;
+  options.max_queue_tokens = kTexts * 512;
+  options.max_deadline = absl::Minutes(10);
   TestServer server(options);
   auto busy = std::async(std::launch::async, [&] {
     const auto context = WithDeadline();
     v1::EncodeResponse response;
-    return server.stub().Encode(context.get(),
-                                Texts(std::vector<std::string>(32, TextOf512Tokens())), &response);
+    return server.stub().Encode(
+        context.get(), Texts(std::vector<std::string>(kTexts, TextOf512Tokens())), &response);
   });
-  // One batch of 32 has run, so the others wait.
+  // One batch has run, so the others wait.
   while (server.server().batches_run() < 1) absl::SleepFor(absl::Milliseconds(1));
-  const v1::EncodeRequest request = Texts(std::vector<std::string>(32, TextOf512Tokens()));
+  const v1::EncodeRequest request = Texts(std::vector<std::string>(kTexts, TextOf512Tokens()));
   ExpectLimitReached(OverGrpc(server, request), "QUEUE_FULL", "max-queue-tokens");
   ExpectLimitReached(OverHttp(server.server().http_port(), request), "QUEUE_FULL",
                      "max-queue-tokens");
