@@ -15,22 +15,12 @@
 #include "absl/strings/string_view.h"
 #include "engine/base/file_reader.h"
 #include "engine/base/status_macros.h"
+#include "server/security/openssl_ptr.h"
 
 namespace attune {
 namespace {
 
 constexpr int64_t kMaxFileBytes = int64_t{1} << 20;
-
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
 
 // A flag and its file, for messages.
 std::string Name(absl::string_view flag, absl::string_view path) {
@@ -48,17 +38,17 @@ absl::StatusOr<std::string> ReadPem(const std::string& path, absl::string_view n
   return absl::Status(pem.status().code(), absl::StrCat(name, ": ", pem.status().message()));
 }
 
-Bio Open(const std::string& pem) {
-  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+BioPtr Open(const std::string& pem) {
+  return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
 // OpenSSL's own would ask the terminal.
 int NoPassword(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*data*/) { return 0; }
 
-absl::StatusOr<std::vector<Certificate>> ParseCertificates(const std::string& pem,
-                                                           absl::string_view name) {
-  const Bio bio = Open(pem);
-  std::vector<Certificate> certificates;
+absl::StatusOr<std::vector<CertificatePtr>> ParseCertificates(const std::string& pem,
+                                                              absl::string_view name) {
+  const BioPtr bio = Open(pem);
+  std::vector<CertificatePtr> certificates;
   while (X509* next = PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr)) {
     certificates.emplace_back(next);
   }
@@ -70,8 +60,8 @@ absl::StatusOr<std::vector<Certificate>> ParseCertificates(const std::string& pe
   return certificates;
 }
 
-absl::StatusOr<Key> ParseKey(const std::string& pem, absl::string_view name) {
-  Key key(PEM_read_bio_PrivateKey(Open(pem).get(), nullptr, NoPassword, nullptr));
+absl::StatusOr<KeyPtr> ParseKey(const std::string& pem, absl::string_view name) {
+  KeyPtr key(PEM_read_bio_PrivateKey(Open(pem).get(), nullptr, NoPassword, nullptr));
   if (key == nullptr) return Wrong(name, "there is no unencrypted private key in PEM form");
   return key;
 }
@@ -96,9 +86,9 @@ absl::StatusOr<absl::Time> CheckCurrent(const X509& certificate, absl::Time now,
   return end;
 }
 
-absl::Status AskForClientCertificates(const std::vector<Certificate>& authorities, SSL_CTX& context,
-                                      absl::string_view name) {
-  for (const Certificate& authority : authorities) {
+absl::Status AskForClientCertificates(const std::vector<CertificatePtr>& authorities,
+                                      SSL_CTX& context, absl::string_view name) {
+  for (const CertificatePtr& authority : authorities) {
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(&context), authority.get()) != 1 ||
         SSL_CTX_add_client_CA(&context, authority.get()) != 1) {
       return Wrong(name, "OpenSSL does not take one of the certificates");
@@ -123,7 +113,7 @@ absl::StatusOr<std::shared_ptr<SSL_CTX>> NewContext() {
   return context;
 }
 
-absl::Status UseChain(const std::vector<Certificate>& chain, SSL_CTX& context,
+absl::Status UseChain(const std::vector<CertificatePtr>& chain, SSL_CTX& context,
                       absl::string_view name) {
   // Refuses keys and signatures that are too weak for the system's security level.
   bool taken = SSL_CTX_use_certificate(&context, chain[0].get()) == 1;
@@ -143,10 +133,10 @@ absl::StatusOr<std::shared_ptr<const TlsIdentity>> ReadTlsIdentity(const TlsFile
   auto identity = std::make_shared<TlsIdentity>();
   ATTUNE_ASSIGN_OR_RETURN(identity->certificate_pem, ReadPem(files.certificate, certificate_name));
   ATTUNE_ASSIGN_OR_RETURN(identity->key_pem, ReadPem(files.key, key_name));
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<Certificate> chain,
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<CertificatePtr> chain,
                           ParseCertificates(identity->certificate_pem, certificate_name));
   ATTUNE_ASSIGN_OR_RETURN(identity->expires, CheckCurrent(*chain[0], now, certificate_name));
-  ATTUNE_ASSIGN_OR_RETURN(const Key key, ParseKey(identity->key_pem, key_name));
+  ATTUNE_ASSIGN_OR_RETURN(const KeyPtr key, ParseKey(identity->key_pem, key_name));
   if (X509_check_private_key(chain[0].get(), key.get()) != 1) {
     return Wrong(key_name, absl::StrCat("the key is not that of ", certificate_name));
   }
@@ -159,7 +149,7 @@ absl::StatusOr<std::shared_ptr<const TlsIdentity>> ReadTlsIdentity(const TlsFile
   if (!files.client_ca.empty()) {
     const std::string name = Name("tls-client-ca", files.client_ca);
     ATTUNE_ASSIGN_OR_RETURN(identity->client_ca_pem, ReadPem(files.client_ca, name));
-    ATTUNE_ASSIGN_OR_RETURN(const std::vector<Certificate> authorities,
+    ATTUNE_ASSIGN_OR_RETURN(const std::vector<CertificatePtr> authorities,
                             ParseCertificates(identity->client_ca_pem, name));
     ATTUNE_RETURN_IF_ERROR(AskForClientCertificates(authorities, *identity->context, name));
   }

@@ -8,35 +8,25 @@
 #include <openssl/x509v3.h>
 
 #include "engine/base/check.h"
+#include "server/security/openssl_ptr.h"
 
 namespace attune::testing {
 namespace {
 
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-
-std::string Contents(const Bio& bio) {
+std::string Contents(const BioPtr& bio) {
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &bytes);
   return std::string(bytes, static_cast<size_t>(size));
 }
 
 std::string ToPem(X509& certificate) {
-  const Bio bio(BIO_new(BIO_s_mem()));
+  const BioPtr bio(BIO_new(BIO_s_mem()));
   ATTUNE_CHECK(PEM_write_bio_X509(bio.get(), &certificate) == 1);
   return Contents(bio);
 }
 
 std::string ToPem(EVP_PKEY& key) {
-  const Bio bio(BIO_new(BIO_s_mem()));
+  const BioPtr bio(BIO_new(BIO_s_mem()));
   ATTUNE_CHECK(PEM_write_bio_PrivateKey(bio.get(), &key, nullptr, nullptr, 0, nullptr, nullptr) ==
                1);
   return Contents(bio);
@@ -49,8 +39,8 @@ void AddExtension(X509& certificate, int nid, const char* value) {
 }
 
 // Everything but names, extensions and the signature.
-Certificate NewCertificate(EVP_PKEY& key, const Validity& validity) {
-  Certificate certificate(X509_new());
+CertificatePtr NewCertificate(EVP_PKEY& key, const Validity& validity) {
+  CertificatePtr certificate(X509_new());
   X509_set_version(certificate.get(), X509_VERSION_3);
   unsigned char serial[8];
   ATTUNE_CHECK(RAND_bytes(serial, sizeof(serial)) == 1);
@@ -76,8 +66,8 @@ void Sign(X509& certificate, EVP_PKEY& key) {
 }  // namespace
 
 struct TestAuthority::State {
-  Key key = Key(EVP_EC_gen("P-256"));
-  Certificate certificate;
+  KeyPtr key = KeyPtr(EVP_EC_gen("P-256"));
+  CertificatePtr certificate;
   std::string pem;
 };
 
@@ -100,8 +90,8 @@ TestAuthority::~TestAuthority() = default;
 const std::string& TestAuthority::certificate() const { return state_->pem; }
 
 KeyPair TestAuthority::Issue(const Validity& validity) const {
-  const Key key(EVP_EC_gen("P-256"));
-  const Certificate certificate = NewCertificate(*key, validity);
+  const KeyPtr key(EVP_EC_gen("P-256"));
+  const CertificatePtr certificate = NewCertificate(*key, validity);
   SetName(X509_get_subject_name(certificate.get()), "localhost");
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(state_->certificate.get()));
   AddExtension(*certificate, NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1");
@@ -110,9 +100,9 @@ KeyPair TestAuthority::Issue(const Validity& validity) const {
 }
 
 std::string EncryptKey(const std::string& key, const std::string& password) {
-  const Bio in(BIO_new_mem_buf(key.data(), static_cast<int>(key.size())));
-  const Key parsed(PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr));
-  const Bio out(BIO_new(BIO_s_mem()));
+  const BioPtr in(BIO_new_mem_buf(key.data(), static_cast<int>(key.size())));
+  const KeyPtr parsed(PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr));
+  const BioPtr out(BIO_new(BIO_s_mem()));
   ATTUNE_CHECK(PEM_write_bio_PKCS8PrivateKey(out.get(), parsed.get(), EVP_aes_256_cbc(),
                                              password.data(), static_cast<int>(password.size()),
                                              nullptr, nullptr) == 1);

@@ -11,28 +11,19 @@
 #include <csignal>
 
 #include "engine/base/check.h"
+#include "server/security/openssl_ptr.h"
 
 namespace attune::testing {
 namespace {
 
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Context = std::unique_ptr<SSL_CTX, Deleter<SSL_CTX_free>>;
+using Context = std::unique_ptr<SSL_CTX, OpensslDeleter<SSL_CTX_free>>;
 
-Bio Open(const std::string& pem) {
-  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+BioPtr Open(const std::string& pem) {
+  return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-Certificate ParseCertificate(const std::string& pem) {
-  return Certificate(PEM_read_bio_X509(Open(pem).get(), nullptr, nullptr, nullptr));
+CertificatePtr ParseCertificate(const std::string& pem) {
+  return CertificatePtr(PEM_read_bio_X509(Open(pem).get(), nullptr, nullptr, nullptr));
 }
 
 Context NewContext(const TlsClientOptions& options) {
@@ -41,7 +32,7 @@ Context NewContext(const TlsClientOptions& options) {
                       ParseCertificate(options.authority).get());
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   if (options.identity.has_value()) {
-    const Key key(
+    const KeyPtr key(
         PEM_read_bio_PrivateKey(Open(options.identity->key).get(), nullptr, nullptr, nullptr));
     SSL_CTX_use_certificate(context.get(), ParseCertificate(options.identity->certificate).get());
     SSL_CTX_use_PrivateKey(context.get(), key.get());
@@ -69,7 +60,7 @@ int Connect(int port) {
 struct TlsConnection::State {
   Context context;
   int fd = -1;
-  std::unique_ptr<SSL, Deleter<SSL_free>> ssl;
+  std::unique_ptr<SSL, OpensslDeleter<SSL_free>> ssl;
   bool connected = false;
 };
 
@@ -91,9 +82,9 @@ TlsConnection::~TlsConnection() { close(state_->fd); }
 bool TlsConnection::connected() const { return state_->connected; }
 
 std::string TlsConnection::server_certificate() const {
-  const Certificate certificate(SSL_get1_peer_certificate(state_->ssl.get()));
+  const CertificatePtr certificate(SSL_get1_peer_certificate(state_->ssl.get()));
   if (certificate == nullptr) return "";
-  const Bio bio(BIO_new(BIO_s_mem()));
+  const BioPtr bio(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(bio.get(), certificate.get());
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &bytes);
