@@ -5,7 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "engine/base/log.h"
-#include "server/refusal_reason.h"
+#include "server/error_details.h"
 #include "server/request_id.h"
 
 namespace attune {
@@ -39,7 +39,7 @@ void LogCall(const CallRecord& record, const absl::Status& status, absl::Duratio
         {"compute_ms", absl::ToDoubleMilliseconds(costs.computing)},
         {"total_ms", absl::ToDoubleMilliseconds(duration)},
         {"peer", origin.peer}};
-    const std::string reason = ErrorInfoReason(status);
+    const std::string reason = ReasonOf(status);
     if (!reason.empty()) fields.emplace_back("reason", reason);
     if (!origin.trace.parent_span_id.empty()) {
       fields.emplace_back("parent_span_id", origin.trace.parent_span_id);

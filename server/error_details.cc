@@ -23,6 +23,11 @@ absl::Status WithReason(absl::Status error, ErrorReason reason, const ErrorMetad
   return error;
 }
 
+std::string ReasonOf(const absl::Status& error) {
+  google::rpc::ErrorInfo info;
+  return ReadDetail(error, info) ? info.reason() : "";
+}
+
 absl::Status WithRetryDelay(absl::Status error, absl::Duration delay) {
   google::rpc::RetryInfo retry;
   const int64_t nanos = absl::ToInt64Nanoseconds(delay);

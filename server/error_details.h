@@ -24,6 +24,9 @@ using ErrorMetadata = std::vector<std::pair<std::string, std::string>>;
 // `error` with an ErrorInfo.
 absl::Status WithReason(absl::Status error, ErrorReason reason, const ErrorMetadata& metadata = {});
 
+// The name of WithReason's reason, or "".
+std::string ReasonOf(const absl::Status& error);
+
 // `error` with a RetryInfo: it helps to try again, after `delay` (RetryDelay gives one).
 absl::Status WithRetryDelay(absl::Status error, absl::Duration delay);
 

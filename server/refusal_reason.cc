@@ -1,22 +1,21 @@
 #include "server/refusal_reason.h"
 
-#include <algorithm>
+#include <string>
 
-#include "google/rpc/error_details.pb.h"
-#include "server/rpc_status.h"
+#include "server/error_details.h"
 
 namespace attune {
 
-std::string ErrorInfoReason(const absl::Status& status) {
-  google::rpc::ErrorInfo info;
-  return ReadDetail(status, info) ? info.reason() : "";
+absl::string_view RefusalName(size_t index) {
+  return index < kRefusalReasons.size() ? ErrorReasonName(kRefusalReasons[index]) : "OTHER";
 }
 
-std::optional<size_t> RefusalReasonIndex(const absl::Status& status) {
+std::optional<size_t> RefusalIndex(const absl::Status& status) {
   if (!absl::IsResourceExhausted(status) && !absl::IsUnavailable(status)) return std::nullopt;
-  const auto* const other = kRefusalReasons.end() - 1;
-  const auto* const found = std::find(kRefusalReasons.begin(), other, ErrorInfoReason(status));
-  return static_cast<size_t>(found - kRefusalReasons.begin());
+  const std::string reason = ReasonOf(status);
+  size_t index = 0;
+  while (index < kRefusalReasons.size() && RefusalName(index) != reason) ++index;
+  return index;
 }
 
 }  // namespace attune

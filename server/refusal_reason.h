@@ -1,29 +1,31 @@
-// Why a call was refused though nothing was wrong with it, as a name that metrics and logs share.
+// Why a call was refused though nothing was wrong with it, as metrics count it.
 #ifndef ATTUNE_SERVER_REFUSAL_REASON_H_
 #define ATTUNE_SERVER_REFUSAL_REASON_H_
 
 #include <array>
 #include <cstddef>
 #include <optional>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "server/error_reason.h"
 
 namespace attune {
 
-// The closed set by which refusals are counted. The last stands for any other.
-inline constexpr std::array<absl::string_view, 9> kRefusalReasons = {
-    "QUEUE_FULL",    "PENDING_BYTES_FULL", "ATTENTION_BUDGET_FULL",
-    "OUT_OF_MEMORY", "OUT_OF_DESCRIPTORS", "DEADLINE_UNREACHABLE",
-    "LOADING",       "DRAINING",           "OTHER",
+// The reasons by which refusals are counted.
+inline constexpr std::array kRefusalReasons = {
+    ErrorReason::kQueueFull,   ErrorReason::kPendingBytesFull, ErrorReason::kAttentionBudgetFull,
+    ErrorReason::kOutOfMemory, ErrorReason::kOutOfDescriptors, ErrorReason::kDeadlineUnreachable,
+    ErrorReason::kLoading,     ErrorReason::kDraining,
 };
+// With one more that stands for any other.
+inline constexpr size_t kRefusalCounts = kRefusalReasons.size() + 1;
 
-// The reason in the google.rpc.ErrorInfo that `status` carries; empty without one.
-std::string ErrorInfoReason(const absl::Status& status);
+// E.g. "QUEUE_FULL"; "OTHER" for the last. REQUIRES: index < kRefusalCounts.
+absl::string_view RefusalName(size_t index);
 
-// Which of kRefusalReasons `status` is: nothing unless it is kResourceExhausted or kUnavailable.
-std::optional<size_t> RefusalReasonIndex(const absl::Status& status);
+// Under which index `status` is counted: nothing unless it is kResourceExhausted or kUnavailable.
+std::optional<size_t> RefusalIndex(const absl::Status& status);
 
 }  // namespace attune
 

@@ -59,7 +59,7 @@ WorkMetrics::WorkMetrics(prometheus::Registry& registry) {
                        .Help("Calls that were refused, though nothing was wrong with them")
                        .Register(registry);
   for (size_t i = 0; i < rejected_.size(); ++i) {
-    rejected_[i] = &rejected.Add({{"reason", std::string(kRefusalReasons[i])}});
+    rejected_[i] = &rejected.Add({{"reason", std::string(RefusalName(i))}});
   }
   auto& dropped = prometheus::BuildCounter()
                       .Name("attune_dropped_total")
@@ -97,7 +97,7 @@ void WorkMetrics::Computed(int64_t items, int64_t tokens, absl::Duration duratio
 
 void WorkMetrics::CountIfRefused(const absl::Status& status) {
   if (status.ok()) return;
-  const std::optional<size_t> reason = RefusalReasonIndex(status);
+  const std::optional<size_t> reason = RefusalIndex(status);
   if (reason.has_value()) rejected_[*reason]->Increment();
 }
 

@@ -64,7 +64,7 @@ class WorkMetrics final : public QueueObserver {
   prometheus::Histogram* stream_stall_seconds_;
   prometheus::Histogram* batch_items_;
   prometheus::Histogram* batch_tokens_;
-  std::array<prometheus::Counter*, kRefusalReasons.size()> rejected_;
+  std::array<prometheus::Counter*, kRefusalCounts> rejected_;
   prometheus::Counter* dropped_deadline_;
   prometheus::Counter* dropped_cancelled_;
   prometheus::Counter* truncated_texts_;
