@@ -1,6 +1,5 @@
 // Whatever arrives: a clear error with the right code, and a server that goes on.
 
-#include <grpcpp/generic/generic_stub.h>
 #include <sys/socket.h>
 
 #include <arpa/inet.h>
@@ -15,6 +14,7 @@
 namespace attune {
 namespace {
 
+using ::attune::testing::CallRaw;
 using ::attune::testing::Encode;
 using ::attune::testing::EncodeResult;
 using ::attune::testing::GrpcStatusIs;
@@ -23,6 +23,8 @@ using ::attune::testing::TestOptions;
 using ::attune::testing::TestServer;
 using ::attune::testing::TinyModel;
 using ::attune::testing::WithDeadline;
+
+constexpr char kEncodeMethod[] = "/attune.v1.EncoderService/Encode";
 
 class BadInputTest : public ::testing::Test {
  protected:
@@ -38,25 +40,6 @@ class BadInputTest : public ::testing::Test {
     v1::TokenIds& list = *request.mutable_token_ids()->add_values();
     for (const uint32_t id : ids) list.add_values(id);
     return request;
-  }
-
-  // Sends raw bytes as the message of a unary call.
-  grpc::Status SendBytes(const std::string& message) {
-    grpc::GenericStub stub(server_.NewChannel());
-    grpc::CompletionQueue queue;
-    const auto context = WithDeadline();
-    grpc::Slice slice(message);
-    const auto call = stub.PrepareUnaryCall(context.get(), "/attune.v1.EncoderService/Encode",
-                                            grpc::ByteBuffer(&slice, 1), &queue);
-    call->StartCall();
-    grpc::ByteBuffer answer;
-    grpc::Status status;
-    call->Finish(&answer, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    queue.Shutdown();
-    return status;
   }
 
   TinyModel model_;
@@ -135,19 +118,20 @@ TEST_F(BadInputTest, InvalidUtf8NeverReachesTheModel) {
   // Field 1 (texts) holding field 1 (values) with one byte that is not UTF-8.
   const std::string message("\x0a\x03\x0a\x01\xff", 5);
   const int64_t before = server_.server().batches_run();
-  EXPECT_FALSE(SendBytes(message).ok());
+  EXPECT_FALSE(CallRaw(server_, kEncodeMethod, message).ok());
   EXPECT_EQ(server_.server().batches_run(), before);
 }
 
 TEST_F(BadInputTest, TruncatedAndRandomMessages) {
-  EXPECT_FALSE(SendBytes(std::string("\x0a\x7f", 2)).ok());
-  EXPECT_FALSE(SendBytes(std::string(1000, '\xff')).ok());
-  EXPECT_THAT(SendBytes(""), GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "input is not set"));
+  EXPECT_FALSE(CallRaw(server_, kEncodeMethod, std::string("\x0a\x7f", 2)).ok());
+  EXPECT_FALSE(CallRaw(server_, kEncodeMethod, std::string(1000, '\xff')).ok());
+  EXPECT_THAT(CallRaw(server_, kEncodeMethod, ""),
+              GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "input is not set"));
 }
 
 TEST_F(BadInputTest, UnknownFieldsAreIgnored) {
   // Field 1000, varint 1, and nothing else.
-  EXPECT_THAT(SendBytes("\xc0\x3e\x01"),
+  EXPECT_THAT(CallRaw(server_, kEncodeMethod, "\xc0\x3e\x01"),
               GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "input is not set"));
 }
 

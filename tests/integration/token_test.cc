@@ -1,7 +1,5 @@
 // Bearer tokens on both ports: what is open, what is refused, and how tokens come and go.
 
-#include <grpcpp/generic/generic_stub.h>
-
 #include <string>
 #include <vector>
 
@@ -20,6 +18,7 @@
 namespace attune {
 namespace {
 
+using ::attune::testing::CallRaw;
 using ::attune::testing::Get;
 using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::HttpReply;
@@ -68,26 +67,6 @@ class TokenTest : public ::testing::Test {
     return server_.stub().Encode(context.get(), request, &response);
   }
 
-  // What a call of any method ends with; the request is an empty message.
-  grpc::Status Call(const std::string& method, const std::vector<std::string>& authorization) {
-    grpc::GenericStub stub(server_.NewChannel());
-    grpc::CompletionQueue queue;
-    const auto context = WithDeadline();
-    for (const std::string& value : authorization) context->AddMetadata("authorization", value);
-    grpc::Slice empty;
-    const auto call =
-        stub.PrepareUnaryCall(context.get(), method, grpc::ByteBuffer(&empty, 1), &queue);
-    call->StartCall();
-    grpc::ByteBuffer answer;
-    grpc::Status status;
-    call->Finish(&answer, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    queue.Shutdown();
-    return status;
-  }
-
   HttpReply Encode(const std::string& headers) {
     return SendRequest(server_.server().http_port(),
                        PostRequest("/v1/encode", R"({"texts": {"values": ["the cat"]}})",
@@ -131,7 +110,7 @@ TEST_F(TokenTest, AnythingElseIsUnauthenticatedAndNotEchoed) {
   int64_t failures = 0;
   for (const auto& [authorization, message] : cases) {
     SCOPED_TRACE(message);
-    const grpc::Status status = Call(kEncodeMethod, authorization);
+    const grpc::Status status = CallRaw(server_, kEncodeMethod, "", authorization);
     EXPECT_THAT(status, GrpcStatusIs(grpc::StatusCode::UNAUTHENTICATED, message));
     EXPECT_THAT(status.error_message(), AllOf(Not(HasSubstr(kToken)), Not(HasSubstr(kWrong))));
     EXPECT_EQ(server_.server().guard().authenticator->failures(), ++failures);
@@ -157,19 +136,19 @@ TEST_F(TokenTest, EveryMethodAsksForTheTokenStreamsReflectionAndUnknownOnesToo) 
         std::string("/attune.v1.EncoderService/HeadStatistics"),
         std::string("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"),
         std::string("/no.such.Service/Method"), std::string("/grpc.health.v1.HealthX/Check")}) {
-    EXPECT_THAT(Call(method, {}), GrpcStatusIs(grpc::StatusCode::UNAUTHENTICATED, "token"))
+    EXPECT_THAT(CallRaw(server_, method), GrpcStatusIs(grpc::StatusCode::UNAUTHENTICATED, "token"))
         << method;
   }
-  EXPECT_THAT(Call("/no.such.Service/Method", {absl::StrCat("Bearer ", kToken)}),
+  EXPECT_THAT(CallRaw(server_, "/no.such.Service/Method", "", {absl::StrCat("Bearer ", kToken)}),
               GrpcStatusIs(grpc::StatusCode::UNIMPLEMENTED, ""));
-  EXPECT_NE(Call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-                 {absl::StrCat("Bearer ", kToken)})
+  EXPECT_NE(CallRaw(server_, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "",
+                    {absl::StrCat("Bearer ", kToken)})
                 .error_code(),
             grpc::StatusCode::UNAUTHENTICATED);
 }
 
 TEST_F(TokenTest, HealthProbesAndThePageAreOpen) {
-  EXPECT_THAT(Call("/grpc.health.v1.Health/Check", {}), IsGrpcOk());
+  EXPECT_THAT(CallRaw(server_, "/grpc.health.v1.Health/Check"), IsGrpcOk());
   const int port = server_.server().http_port();
   for (const char* path : {"/livez", "/readyz", "/", "/main.js"}) {
     EXPECT_EQ(Get(port, path).status, 200) << path;

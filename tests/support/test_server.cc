@@ -1,5 +1,7 @@
 #include "tests/support/test_server.h"
 
+#include <grpcpp/generic/generic_stub.h>
+
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -61,6 +63,26 @@ EncodeResult Encode(v1::EncoderService::Stub& stub, const v1::EncodeRequest& req
   const auto context = WithDeadline();
   result.status = stub.Encode(context.get(), request, &result.response);
   return result;
+}
+
+grpc::Status CallRaw(const TestServer& server, const std::string& method,
+                     const std::string& message, const std::vector<std::string>& authorization) {
+  grpc::GenericStub stub(server.NewChannel());
+  grpc::CompletionQueue queue;
+  const auto context = WithDeadline();
+  for (const std::string& value : authorization) context->AddMetadata("authorization", value);
+  grpc::Slice slice(message);
+  const auto call =
+      stub.PrepareUnaryCall(context.get(), method, grpc::ByteBuffer(&slice, 1), &queue);
+  call->StartCall();
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  call->Finish(&answer, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  queue.Shutdown();
+  return status;
 }
 
 }  // namespace attune::testing

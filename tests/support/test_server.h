@@ -52,6 +52,12 @@ EncodeResult Encode(v1::EncoderService::Stub& stub, const std::vector<std::strin
                     const v1::EncodeOptions& options = {});
 EncodeResult Encode(v1::EncoderService::Stub& stub, const v1::EncodeRequest& request);
 
+// What a unary call of `method`, which no service need have, ends with; `message` are the raw bytes
+// of the request, `authorization` the values of that metadata key.
+grpc::Status CallRaw(const TestServer& server, const std::string& method,
+                     const std::string& message = "",
+                     const std::vector<std::string>& authorization = {});
+
 // Matches a grpc::Status by code and message part.
 MATCHER_P2(GrpcStatusIs, code, message_part, "") {
   *result_listener << "code " << arg.error_code() << ", message \"" << arg.error_message() << "\"";
