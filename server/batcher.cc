@@ -165,8 +165,10 @@ std::vector<WorkItem> Batcher::NextBatch(absl::Time now) {
       break;
     }
     FairQueue::Taken taken = queue_.Pop();
+    const absl::Duration waited = now - taken.since;
+    if (CallRecord* record = taken.item.job->call().record()) record->Queued(waited);
     if (observer_ != nullptr && taken.item.tokens > 0) {
-      observer_->OnItemTaken(taken.work_class, now - taken.since);
+      observer_->OnItemTaken(taken.work_class, waited);
     }
     tokens += taken.item.tokens;
     batch.push_back(std::move(taken.item));

@@ -29,7 +29,6 @@ class ComputeSpan {
     for (const WorkItem& item : items) {
       CallRecord* record = item.job->call().record();
       if (record == nullptr) continue;
-      record->Queued(now - item.job->created());
       // Texts of one call stand together, and are computed together.
       if (!records_.empty() && records_.back().get() == record) continue;
       record->BeginCompute(now);

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "engine/engine.h"
 #include "server/call.h"
 
@@ -20,13 +18,11 @@ namespace attune {
 // different items may run at the same time.
 class Job {
  public:
-  // To be queued at once: the wait for a worker counts from here.
-  explicit Job(std::shared_ptr<Call> call) : call_(std::move(call)), created_(absl::Now()) {}
+  explicit Job(std::shared_ptr<Call> call) : call_(std::move(call)) {}
   virtual ~Job() = default;
 
   Call& call() { return *call_; }
   const Call& call() const { return *call_; }
-  absl::Time created() const { return created_; }
 
   // Whether its request was let in before and part of the answer has been sent: the queue then
   // refuses it neither for being full nor for its deadline.
@@ -56,7 +52,6 @@ class Job {
 
  private:
   const std::shared_ptr<Call> call_;
-  const absl::Time created_;
 };
 
 struct WorkItem {
