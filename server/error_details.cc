@@ -6,20 +6,12 @@
 #include "server/rpc_status.h"
 
 namespace attune {
-namespace {
-
-void Attach(const google::protobuf::Message& detail, absl::Status& error) {
-  error.SetPayload(DetailTypeUrl(detail), absl::Cord(detail.SerializeAsString()));
-}
-
-}  // namespace
-
 absl::Status WithReason(absl::Status error, ErrorReason reason, const ErrorMetadata& metadata) {
   google::rpc::ErrorInfo info;
   info.set_reason(std::string(ErrorReasonName(reason)));
   info.set_domain("attune");
   for (const auto& [name, value] : metadata) (*info.mutable_metadata())[name] = value;
-  Attach(info, error);
+  AttachDetail(info, error);
   return error;
 }
 
@@ -34,7 +26,7 @@ absl::Status WithRetryDelay(absl::Status error, absl::Duration delay) {
   constexpr int64_t kNanosPerSecond = 1'000'000'000;
   retry.mutable_retry_delay()->set_seconds(nanos / kNanosPerSecond);
   retry.mutable_retry_delay()->set_nanos(static_cast<int32_t>(nanos % kNanosPerSecond));
-  Attach(retry, error);
+  AttachDetail(retry, error);
   return error;
 }
 
@@ -60,7 +52,7 @@ absl::Status LimitReached(ErrorReason reason, const SharedLimit& limit, absl::st
   google::rpc::QuotaFailure::Violation& violation = *failure.add_violations();
   violation.set_subject(std::string(limit.name));
   violation.set_description(std::string(message));
-  Attach(failure, error);
+  AttachDetail(failure, error);
   error = WithReason(std::move(error), reason,
                      {{"limit", absl::StrCat(limit.limit)},
                       {"used", absl::StrCat(limit.used)},

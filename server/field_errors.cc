@@ -1,6 +1,5 @@
 #include "server/field_errors.h"
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/field_error.h"
 #include "google/rpc/error_details.pb.h"
@@ -31,7 +30,7 @@ absl::Status FieldErrors::Combined() const {
   }
   absl::Status combined = WithMessage(
       kept_.front(), absl::StrCat(kept_.front().message(), " (the first of ", count_, " errors)"));
-  combined.SetPayload(DetailTypeUrl(bad_request), absl::Cord(bad_request.SerializeAsString()));
+  AttachDetail(bad_request, combined);
   return combined;
 }
 

@@ -21,6 +21,11 @@ constexpr int kMaxViolations = 16;
 constexpr size_t kLeastMessageBytes = 256;
 constexpr size_t kLeastViolationBytes = 128;
 
+// "type.googleapis.com/google.rpc.ErrorInfo", for one.
+std::string TypeUrl(const google::protobuf::Message& detail) {
+  return absl::StrCat("type.googleapis.com/", detail.GetDescriptor()->full_name());
+}
+
 // A status in parts that can be cut.
 struct Draft {
   absl::StatusCode code = absl::StatusCode::kOk;
@@ -50,8 +55,7 @@ google::rpc::Status Assemble(const Draft& draft) {
 absl::Status WithReasonOfFault(const absl::Status& error) {
   if (error.code() != absl::StatusCode::kInternal) return error;
   if (IsNotFinite(error)) return WithReason(error, ErrorReason::kNonfiniteOutput);
-  google::rpc::ErrorInfo given;
-  if (ReadDetail(error, given)) return error;
+  if (!ReasonOf(error).empty()) return error;
   return WithReason(error, ErrorReason::kInternalFault);
 }
 
@@ -123,12 +127,12 @@ size_t TrailerBytes(const google::rpc::Status& status) {
   return PercentEncodedBytes(status.message()) + base64_bytes;
 }
 
-std::string DetailTypeUrl(const google::protobuf::Message& detail) {
-  return absl::StrCat("type.googleapis.com/", detail.GetDescriptor()->full_name());
+void AttachDetail(const google::protobuf::Message& detail, absl::Status& error) {
+  error.SetPayload(TypeUrl(detail), absl::Cord(detail.SerializeAsString()));
 }
 
 bool ReadDetail(const absl::Status& error, google::protobuf::Message& detail) {
-  const auto payload = error.GetPayload(DetailTypeUrl(detail));
+  const auto payload = error.GetPayload(TypeUrl(detail));
   return payload.has_value() && detail.ParseFromString(std::string(*payload));
 }
 

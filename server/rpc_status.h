@@ -24,8 +24,8 @@ google::rpc::Status ToRpcStatus(const absl::Status& error);
 // What `status` takes in the trailers grpc-message and grpc-status-details-bin.
 size_t TrailerBytes(const google::rpc::Status& status);
 
-// "type.googleapis.com/google.rpc.ErrorInfo", for one.
-std::string DetailTypeUrl(const google::protobuf::Message& detail);
+// Adds `detail` to `error`, in place of the one of its type.
+void AttachDetail(const google::protobuf::Message& detail, absl::Status& error);
 
 // Reads the detail of the type of `detail`; false if `error` has none.
 bool ReadDetail(const absl::Status& error, google::protobuf::Message& detail);
