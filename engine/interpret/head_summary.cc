@@ -1,9 +1,12 @@
 #include "engine/interpret/head_summary.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -35,16 +38,45 @@ inline float Log(float x) {
   return exponent * 0.693147181f + series;
 }
 
+// term(0) + ... + term(count - 1), in running parts that fit vector registers: one alone would wait
+// for each addition before the next, and a compiler may not regroup sums by itself. Terms read
+// through plain pointers, because a check of each index would keep these loops from being vectors.
+template <typename Term>
+double Sum(int32_t count, Term term) {
+  constexpr int32_t kParts = 8;
+  std::array<double, kParts> parts = {};
+  const int32_t whole = count - count % kParts;
+  for (int32_t j = 0; j < whole; j += kParts) {
+    for (int32_t k = 0; k < kParts; ++k) parts[static_cast<size_t>(k)] += term(j + k);
+  }
+  for (int32_t j = whole; j < count; ++j) parts[0] += term(j);
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+// The largest value, at least 0.
+float Largest(absl::Span<const float> values) {
+  constexpr size_t kParts = 8;
+  std::array<float, kParts> parts = {};
+  const float* const value = values.data();
+  const size_t whole = values.size() - values.size() % kParts;
+  for (size_t j = 0; j < whole; j += kParts) {
+    for (size_t k = 0; k < kParts; ++k) parts[k] = std::max(parts[k], value[j + k]);
+  }
+  for (size_t j = whole; j < values.size(); ++j) parts[0] = std::max(parts[0], value[j]);
+  return *std::max_element(parts.begin(), parts.end());
+}
+
 // -sum A' ln A' of a row. `terms` is scratch as long as the row.
 double SmoothedEntropy(absl::Span<const float> row, absl::Span<float> terms) {
-  const float floor = kEntropySmoothing / static_cast<float>(row.size());
-  for (size_t j = 0; j < row.size(); ++j) {
-    const float weight = (1 - kEntropySmoothing) * row[j] + floor;
-    terms[j] = weight * Log(weight);
+  const auto count = static_cast<int32_t>(row.size());
+  const float floor = kEntropySmoothing / static_cast<float>(count);
+  const float* const weights = row.data();
+  float* const term = terms.data();
+  for (int32_t j = 0; j < count; ++j) {
+    const float weight = (1 - kEntropySmoothing) * weights[j] + floor;
+    term[j] = weight * Log(weight);
   }
-  double sum = 0;
-  for (const float term : terms) sum -= double{term};
-  return sum;
+  return -Sum(count, [term](int32_t j) { return double{term[j]}; });
 }
 
 double SumOver(absl::Span<const float> row, const std::vector<int64_t>& columns) {
@@ -61,30 +93,32 @@ std::vector<int64_t> IndicesOf(const std::vector<bool>& flags) {
   return indices;
 }
 
-// The largest value of a row without the column `skipped`, -1 for none.
-double LargestBut(absl::Span<const float> row, int64_t skipped) {
-  float largest = 0;
-  const auto end = static_cast<int64_t>(row.size());
-  const int64_t middle = skipped < 0 ? end : skipped;
-  for (int64_t j = 0; j < middle; ++j) largest = std::max(largest, row[static_cast<size_t>(j)]);
-  for (int64_t j = middle + 1; j < end; ++j)
-    largest = std::max(largest, row[static_cast<size_t>(j)]);
-  return double{largest};
+// Whether column j has the row's largest value, and is the first that has it.
+bool IsFirstLargest(absl::Span<const float> row, int64_t j, float largest) {
+  if (j < 0 || j >= static_cast<int64_t>(row.size())) return false;
+  const auto place = row.begin() + j;
+  return *place == largest && std::find(row.begin(), place, largest) == place;
+}
+
+// Adds what row i's largest value says, with and without that of the column `skipped`, -1 for none.
+void AddLargest(absl::Span<const float> row, int64_t i, int64_t skipped, HeadSummary& sums) {
+  const size_t end = skipped < 0 ? row.size() : static_cast<size_t>(skipped);
+  float largest = Largest(row.first(end));
+  if (end < row.size()) largest = std::max(largest, Largest(row.subspan(end + 1)));
+  sums.confidence += double{largest};
+  if (end < row.size()) largest = std::max(largest, row[end]);
+  if (IsFirstLargest(row, i - 1, largest)) ++sums.previous_share;
+  if (IsFirstLargest(row, i + 1, largest)) ++sums.next_share;
 }
 
 // Adds what row i says about places relative to itself.
 void AddPlaces(absl::Span<const float> row, int64_t i, HeadSummary& sums) {
   const auto seq = static_cast<int64_t>(row.size());
-  double distance = 0;
-  double offset = 0;
-  for (int64_t j = 0; j < seq; ++j) {
-    const double weight = row[static_cast<size_t>(j)];
-    const auto step = static_cast<double>(j - i);
-    distance += weight * std::abs(step);
-    offset += weight * step;
-  }
-  sums.distance += distance;
-  sums.offset += offset;
+  const auto count = static_cast<int32_t>(seq);
+  const float* const weights = row.data();
+  const auto step = [i = static_cast<int32_t>(i)](int32_t j) { return static_cast<double>(j - i); };
+  sums.distance += Sum(count, [=](int32_t j) { return double{weights[j]} * std::abs(step(j)); });
+  sums.offset += Sum(count, [=](int32_t j) { return double{weights[j]} * step(j); });
   sums.self_mass += double{row[static_cast<size_t>(i)]};
   if (i > 0) sums.previous_mass += double{row[static_cast<size_t>(i - 1)]};
   if (i + 1 < seq) sums.next_mass += double{row[static_cast<size_t>(i + 1)]};
@@ -92,19 +126,18 @@ void AddPlaces(absl::Span<const float> row, int64_t i, HeadSummary& sums) {
        ++j) {
     sums.locality += double{row[static_cast<size_t>(j)]};
   }
-  const int64_t largest = std::max_element(row.begin(), row.end()) - row.begin();
-  if (largest == i - 1) ++sums.previous_share;
-  if (largest == i + 1) ++sums.next_share;
 }
 
 double Asymmetry(ConstMatrixView weights) {
   double sum = 0;
-  for (int64_t i = 0; i < weights.rows; ++i) {
-    for (int64_t j = i + 1; j < weights.cols; ++j) {
-      sum += 2 * std::abs(double{weights.at(i, j)} - double{weights.at(j, i)});
-    }
+  for (int64_t i = 0; i + 1 < weights.rows; ++i) {
+    const int64_t stride = weights.stride;
+    const float* const across = weights.data + i * stride + i + 1;
+    const float* const down = weights.data + (i + 1) * stride + i;
+    sum += Sum(static_cast<int32_t>(weights.cols - i - 1),
+               [=](int32_t j) { return std::abs(double{across[j]} - double{down[j * stride]}); });
   }
-  return sum;
+  return 2 * sum;
 }
 
 double MeanOr0(double sum, size_t count) {
@@ -141,6 +174,7 @@ HeadSummary SummarizeHead(ConstMatrixView weights, const TokenRoles& roles) {
   for (int64_t i = 0; i < seq; ++i) {
     const absl::Span<const float> row = weights.row(i);
     AddPlaces(row, i, sums);
+    AddLargest(row, i, last_separator, sums);
     sums.first_mass += double{row[0]};
     sums.punctuation_mass += SumOver(row, punctuation);
     const double to_separators = SumOver(row, separators);
@@ -149,7 +183,6 @@ HeadSummary SummarizeHead(ConstMatrixView weights, const TokenRoles& roles) {
     const double entropy = SmoothedEntropy(row, absl::MakeSpan(terms));
     if (i == 0) sums.first_entropy = entropy;
     sums.entropy += entropy;
-    sums.confidence += LargestBut(row, last_separator);
   }
 
   sums.separator_mass = sums.separator_to_separator + sums.rest_to_separator;

@@ -2,6 +2,7 @@
 // is /none. Items are tokens.
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "benchmark/benchmark.h"
@@ -20,21 +21,27 @@ const Encoder& MiniLm() {
   return *encoder;
 }
 
-MapPlan PlanOf(MapMatrix matrix, int64_t seq) {
+MapQuery QueryOf(MapMatrix matrix) {
   const ModelConfig& config = MiniLm().config();
   MapQuery query;
   query.matrix = matrix;
   for (int64_t layer = 0; layer < config.layers; ++layer) query.layers.push_back(layer);
   for (int64_t head = 0; head < config.heads; ++head) query.heads.push_back(head);
+  return query;
+}
+
+MapText TextOf(int64_t seq) {
+  const std::vector<bool> none(static_cast<size_t>(seq));
   MapText text;
   text.seq = seq;
   text.special.resize(static_cast<size_t>(seq));
-  return *MakeMapPlan(std::move(query), std::move(text));
+  text.roles = {.first_is_special = false, .separator = none, .punctuation = none};
+  return text;
 }
 
-void BM_Map(benchmark::State& state, MapMatrix matrix) {
+void Run(benchmark::State& state, MapQuery query) {
   const int64_t seq = state.range(0);
-  const MapPlan plan = PlanOf(matrix, seq);
+  const MapPlan plan = *MakeMapPlan(std::move(query), TextOf(seq));
   OpContext context;
   EncoderWorkspace workspace(MiniLm().config());
   Batch batch;
@@ -49,10 +56,19 @@ void BM_Map(benchmark::State& state, MapMatrix matrix) {
   state.SetItemsProcessed(state.iterations() * seq);
 }
 
+void BM_Map(benchmark::State& state, MapMatrix matrix) { Run(state, QueryOf(matrix)); }
+
+void BM_Statistics(benchmark::State& state) {
+  MapQuery query = QueryOf(MapMatrix::kNone);
+  query.statistics = true;
+  Run(state, std::move(query));
+}
+
 void Sizes(benchmark::internal::Benchmark* bench) {
   bench->ArgName("tokens")->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
 }
 BENCHMARK_CAPTURE(BM_Map, none, MapMatrix::kNone)->Apply(Sizes);
+BENCHMARK(BM_Statistics)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Map, weights, MapMatrix::kWeights)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Map, raw_scores, MapMatrix::kRawScores)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_Map, value_norm, MapMatrix::kValueNorm)->Apply(Sizes);
