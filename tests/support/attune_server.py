@@ -12,11 +12,12 @@ import urllib.request
 class Server:
     """Serves the model folder in f32 until stop()."""
 
-    def __init__(self, model, *flags):
+    def __init__(self, model, *flags, grpc_address="127.0.0.1:0", http_address="127.0.0.1:0",
+                 drain_delay="0s"):
         self.process = subprocess.Popen(
             [os.environ["ATTUNE_SERVER_BINARY"], "--model", str(model), "--precision", "f32",
-             "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
-             "--ops-address", "127.0.0.1:0", "--drain-delay", "0s", "--access-log", "false",
+             "--grpc-address", grpc_address, "--http-address", http_address,
+             "--ops-address", "127.0.0.1:0", "--drain-delay", drain_delay, "--access-log", "false",
              *flags],
             stderr=subprocess.PIPE, text=True)
         self.address = None  # of gRPC
