@@ -3,25 +3,16 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "server/cgroup.h"
 
 namespace attune {
 namespace {
-
-// Files of /proc and /sys have no size, so they are read as streams.
-std::string ReadSystemFile(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 std::optional<double> NumberOf(absl::string_view text) {
   double number = 0;
@@ -78,18 +69,12 @@ std::optional<double> CountFiles(const std::string& directory) {
   return files;
 }
 
-// The group of this process: "0::/path" for v2, "4:cpu,cpuacct:/path" for v1.
+// Of the group of this process, by version 2 or else version 1.
 std::optional<double> ReadThrottledSeconds(const std::string& root) {
-  const std::string mount = root + "/sys/fs/cgroup";
-  const std::string groups = ReadSystemFile(root + "/proc/self/cgroup");
-  for (absl::string_view line : absl::StrSplit(groups, '\n', absl::SkipEmpty())) {
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
-    if (fields.size() != 3) continue;
-    const bool v2 = fields[1].empty();
-    if (!v2 && !absl::StrContains(fields[1], "cpu")) continue;
-    const absl::string_view path = fields[2] == "/" ? "" : fields[2];
-    const auto seconds = ParseThrottledSeconds(
-        ReadSystemFile(absl::StrCat(mount, v2 ? "" : "/cpu", path, "/cpu.stat")));
+  for (absl::string_view controller : {"", "cpu"}) {
+    const std::vector<std::string> folders = CgroupFolders(root, controller);
+    if (folders.empty()) continue;
+    const auto seconds = ParseThrottledSeconds(ReadSystemFile(folders.front() + "/cpu.stat"));
     if (seconds.has_value()) return seconds;
   }
   return std::nullopt;
