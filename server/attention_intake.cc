@@ -182,8 +182,8 @@ absl::Status AttentionIntake::CheckErasure(const AttentionInput& input,
                     " tokens; this one has ", erased);
 }
 
-absl::StatusOr<int64_t> AttentionIntake::ReplyFits(const AttentionInput& input,
-                                                   const AttentionReply& reply) const {
+absl::StatusOr<MapMemory> AttentionIntake::ReplyFits(const AttentionInput& input,
+                                                     const AttentionReply& reply) const {
   ATTUNE_ASSIGN_OR_RETURN(const int64_t max_bytes, ResolveMaxBytes(input, options_));
   const int64_t bytes = AttentionReplyBytes(input, reply, engine_.tokenizer(), model_.dimension);
   if (bytes > max_bytes) {
@@ -194,7 +194,8 @@ absl::StatusOr<int64_t> AttentionIntake::ReplyFits(const AttentionInput& input,
                                    "reduction, raise max_bytes and "
                                    "the client's limit, or stream the map"));
   }
-  return HeldFits(reply, bytes);
+  ATTUNE_ASSIGN_OR_RETURN(const int64_t held, HeldFits(reply, bytes));
+  return MapMemory{bytes, held};
 }
 
 absl::StatusOr<int64_t> AttentionIntake::StreamFits(const AttentionInput& input,

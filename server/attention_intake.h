@@ -14,6 +14,12 @@
 
 namespace attune {
 
+// The bytes of a map as it is sent, and of all that is in memory while it is made, it included.
+struct MapMemory {
+  int64_t reply_bytes = 0;
+  int64_t held_bytes = 0;
+};
+
 // Immutable and thread-safe. Errors are kInvalidArgument naming the field, the value and the limit.
 class AttentionIntake {
  public:
@@ -28,11 +34,12 @@ class AttentionIntake {
   // is to be computed.
   absl::StatusOr<AttentionWork> Plan(const AttentionInput& input, AttentionReply& reply) const;
 
-  // The bytes that a planned request holds until it is answered: its reply, and what is in memory
-  // to make it. A reply over the byte limit is refused here, before it is computed.
-  absl::StatusOr<int64_t> ReplyFits(const AttentionInput& input, const AttentionReply& reply) const;
-  // The same for a stream, which holds a layer at a time and has no limit on its total. Refuses
-  // what needs all layers.
+  // What a planned request takes. A reply over the byte limit is refused here, before it is
+  // computed.
+  absl::StatusOr<MapMemory> ReplyFits(const AttentionInput& input,
+                                      const AttentionReply& reply) const;
+  // The bytes that a stream holds, which holds a layer at a time and has no limit on its total.
+  // Refuses what needs all layers.
   absl::StatusOr<int64_t> StreamFits(const AttentionInput& input,
                                      const AttentionReply& reply) const;
 

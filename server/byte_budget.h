@@ -2,6 +2,7 @@
 #define ATTUNE_SERVER_BYTE_BUDGET_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -17,7 +18,15 @@ namespace attune {
 // Thread-safe; outlives its reservations.
 class ByteBudget {
  public:
-  explicit ByteBudget(int64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  // How errors speak of it.
+  struct Names {
+    ErrorReason reason;
+    std::string flag;     // that sets the limit, without dashes in front
+    std::string holders;  // "attention maps of other requests"
+  };
+
+  ByteBudget(int64_t limit_bytes, Names names)
+      : limit_bytes_(limit_bytes), names_(std::move(names)) {}
 
   // Bytes held until the object goes away. Move-only.
   class Reservation {
@@ -44,16 +53,17 @@ class ByteBudget {
   absl::StatusOr<Reservation> Reserve(int64_t bytes) {
     MutexLock lock(mu_);
     if (bytes > limit_bytes_ - held_bytes_) {
-      return LimitReached(ErrorReason::kAttentionBudgetFull,
-                          {"attention-budget", limit_bytes_, held_bytes_, bytes},
-                          absl::StrCat("attention maps of other requests hold ", held_bytes_,
-                                       " bytes, this one needs ", bytes, ", the limit for all is ",
-                                       limit_bytes_, "; try again later"),
-                          RetryDelay(kUnmeasuredWait));
+      return LimitReached(
+          names_.reason, {names_.flag, limit_bytes_, held_bytes_, bytes},
+          absl::StrCat(names_.holders, " hold ", held_bytes_, " bytes, this one needs ", bytes,
+                       ", the limit for all is ", limit_bytes_, "; try again later"),
+          RetryDelay(kUnmeasuredWait));
     }
     held_bytes_ += bytes;
     return Reservation(this, bytes);
   }
+
+  int64_t limit_bytes() const { return limit_bytes_; }
 
   int64_t held_bytes() const {
     MutexLock lock(mu_);
@@ -67,6 +77,7 @@ class ByteBudget {
   }
 
   const int64_t limit_bytes_;
+  const Names names_;
   mutable Mutex mu_;
   int64_t held_bytes_ ABSL_GUARDED_BY(mu_) = 0;
 };

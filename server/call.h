@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "engine/base/mutex.h"
+#include "server/byte_budget.h"
 #include "server/call_record.h"
 #include "server/work_class.h"
 
@@ -60,6 +62,12 @@ class Call {
     return true;
   }
 
+  // Holds `bytes` until the call is over: answered, and forgotten by everyone.
+  void Hold(ByteBudget::Reservation bytes) {
+    MutexLock lock(mu_);
+    held_.push_back(std::move(bytes));
+  }
+
   absl::Time deadline() const { return deadline_; }
   const std::string& client() const { return client_; }
   WorkClass work_class() const { return work_class_; }
@@ -88,6 +96,7 @@ class Call {
   mutable Mutex mu_;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   std::weak_ptr<CancelListener> listener_ ABSL_GUARDED_BY(mu_);
+  std::vector<ByteBudget::Reservation> held_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace attune

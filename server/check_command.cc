@@ -4,9 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "engine/base/json.h"
 #include "engine/base/status_macros.h"
 #include "server/cpu_budget.h"
+#include "server/memory_budgets.h"
+#include "server/memory_fit.h"
 #include "server/security/port_guard.h"
 #include "server/served_model.h"
 
@@ -34,10 +38,19 @@ Json Summary(const ServedModel& model) {
   return summary;
 }
 
+void AddMemory(const MemoryFit& fit, Json& summary) {
+  for (const MemoryPlan::Term& term : fit.plan.terms()) {
+    summary[absl::StrCat("memory_", term.name, "_bytes")] = term.bytes;
+  }
+  summary["memory_total_bytes"] = fit.plan.total();
+  summary["memory_limit_bytes"] = fit.limit_bytes.value_or(0);
+  summary["memory_shrunk"] = absl::StrJoin(fit.shrunk, " ");
+}
+
 void PrintTable(const Json& summary) {
   for (const auto& [name, value] : summary.items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : DumpJson(value);
-    std::printf("%-20s %s\n", name.c_str(), text.c_str());
+    std::printf("%-27s %s\n", name.c_str(), text.c_str());
   }
 }
 
@@ -46,9 +59,13 @@ void PrintTable(const Json& summary) {
 absl::Status CheckStart(const ServerOptions& options, bool json) {
   ATTUNE_RETURN_IF_ERROR(Validate(options));
   ATTUNE_RETURN_IF_ERROR(OpenPortGuard(options).status());
+  const CpuBudget cpus = ReadCpuBudget();
+  ATTUNE_ASSIGN_OR_RETURN(const MemoryFit fit, FitMemory(options, cpus));
+  MemoryBudgets budgets(fit.options);
   ATTUNE_ASSIGN_OR_RETURN(const std::unique_ptr<ServedModel> model,
-                          ServedModel::Load(options, ReadCpuBudget(), /*metrics=*/nullptr));
-  const Json summary = Summary(*model);
+                          ServedModel::Load(fit.options, cpus, budgets, /*metrics=*/nullptr));
+  Json summary = Summary(*model);
+  AddMemory(fit, summary);
   if (json) {
     std::puts(summary.dump(2).c_str());
   } else {

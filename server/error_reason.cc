@@ -8,6 +8,8 @@ absl::string_view ErrorReasonName(ErrorReason reason) {
       return "QUEUE_FULL";
     case ErrorReason::kPendingBytesFull:
       return "PENDING_BYTES_FULL";
+    case ErrorReason::kCallsBudgetFull:
+      return "CALLS_BUDGET_FULL";
     case ErrorReason::kAttentionBudgetFull:
       return "ATTENTION_BUDGET_FULL";
     case ErrorReason::kOutOfMemory:

@@ -12,6 +12,7 @@ enum class ErrorReason {
   // A limit that all requests share was met; it helps to try again later.
   kQueueFull,
   kPendingBytesFull,
+  kCallsBudgetFull,
   kAttentionBudgetFull,
   kOutOfMemory,
   kOutOfDescriptors,

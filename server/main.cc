@@ -103,6 +103,11 @@ class Flags {
              "Largest attention map a request may ask for");
     AddBytes("attention-budget", options_.attention_budget_bytes,
              "What all attention maps in progress may hold");
+    AddBytes("calls-budget", options_.calls_budget_bytes,
+             "What the messages of all calls under way may take");
+    AddBytes("memory-limit", options_.memory_limit_bytes,
+             "Memory for the process: budgets that no flag sets shrink to fit; 0: what the control "
+             "group allows");
     AddBytes("grpc-memory-quota", options_.grpc_memory_quota_bytes, "gRPC's transport buffers");
     Add("http-threads", options_.http_threads,
         "HTTP connections served at once, each by a thread that decodes, waits and encodes");
@@ -142,6 +147,9 @@ class Flags {
       std::fprintf(stderr, "attune-server: --log-format: %s\n",
                    std::string(format.status().message()).c_str());
       return 1;
+    }
+    for (const CLI::Option* option : app_.get_options()) {
+      if (option->count() > 0) options_.set_flags.insert(option->get_lnames().front());
     }
     SetLogLevel(*level);
     SetLogFormat(*format);

@@ -14,9 +14,11 @@ namespace attune {
 
 // The reasons by which refusals are counted.
 inline constexpr std::array kRefusalReasons = {
-    ErrorReason::kQueueFull,   ErrorReason::kPendingBytesFull, ErrorReason::kAttentionBudgetFull,
-    ErrorReason::kOutOfMemory, ErrorReason::kOutOfDescriptors, ErrorReason::kDeadlineUnreachable,
-    ErrorReason::kLoading,     ErrorReason::kDraining,
+    ErrorReason::kQueueFull,        ErrorReason::kPendingBytesFull,
+    ErrorReason::kCallsBudgetFull,  ErrorReason::kAttentionBudgetFull,
+    ErrorReason::kOutOfMemory,      ErrorReason::kOutOfDescriptors,
+    ErrorReason::kDeadlineUnreachable, ErrorReason::kLoading,
+    ErrorReason::kDraining,
 };
 // With one more that stands for any other.
 inline constexpr size_t kRefusalCounts = kRefusalReasons.size() + 1;

@@ -143,14 +143,26 @@ absl::StatusOr<PoolingMode> ResolveTokenMean(const ModelInfo& model) {
 }  // namespace
 
 RequestPipeline::RequestPipeline(const ServerOptions& options, const LoadedModel& model,
-                                 Batcher& batcher)
+                                 Batcher& batcher, MemoryBudgets& budgets)
     : options_(options),
       engine_(model.engine),
       model_info_(DescribeModel(options_, model)),
       batcher_(batcher),
       attention_intake_(options_, *engine_, model_info_),
-      attention_budget_(options.attention_budget_bytes),
+      budgets_(budgets),
       tokenizer_threads_(options.tokenizer_threads, options.max_pending_bytes) {}
+
+absl::Status RequestPipeline::Hold(int64_t bytes, Call& call) {
+  ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held,
+                          budgets_.calls.Reserve(std::min(bytes, budgets_.calls.limit_bytes())));
+  call.Hold(std::move(held));
+  return absl::OkStatus();
+}
+
+absl::Status RequestPipeline::AdmitReply(int64_t bytes, Call& call) {
+  ATTUNE_RETURN_IF_ERROR(CheckReplyBytes(bytes, options_.max_message_bytes));
+  return Hold(kReplyForms * bytes, call);
+}
 
 absl::Status RequestPipeline::RunByTextSize(int64_t text_bytes, std::function<void()> task) {
   if (text_bytes > kTokenizeInlineBytes) return tokenizer_threads_.Add(text_bytes, std::move(task));
@@ -231,6 +243,8 @@ void RequestPipeline::Encode(EncodeInput input, std::shared_ptr<Call> call,
 
 void RequestPipeline::EncodeStreamItem(EncodeInput input, std::shared_ptr<Call> call,
                                        Done<EncodeReply> done) {
+  absl::Status held = Hold(TotalBytes(input.texts), *call);
+  if (!held.ok()) return done(std::move(held));
   EncodeAs(kStreamFields, std::move(input), std::move(call), std::move(done));
 }
 
@@ -262,8 +276,7 @@ void RequestPipeline::EncodeAs(const TextFields& fields, EncodeInput input,
   auto run = [this, fields, input = std::move(input), call, plan, hidden, done] {
     absl::StatusOr<std::vector<Encoding>> encodings = ReadInput(fields, input, *call);
     if (!encodings.ok()) return done(encodings.status());
-    absl::Status fits =
-        CheckReplyBytes(EncodeReplyBytes(*encodings, plan, hidden), options_.max_message_bytes);
+    absl::Status fits = AdmitReply(EncodeReplyBytes(*encodings, plan, hidden), *call);
     if (!fits.ok()) return done(std::move(fits));
 
     EncodeTexts texts{*std::move(encodings), input.vectors, input.window};
@@ -304,8 +317,10 @@ void RequestPipeline::MapAttention(AttentionInput input, std::shared_ptr<Call> c
                                    Done<AttentionReply> done) {
   auto start = [this, call, done](const AttentionInput& planned, AttentionReply reply,
                                   AttentionWork work) -> absl::Status {
-    ATTUNE_ASSIGN_OR_RETURN(const int64_t bytes, attention_intake_.ReplyFits(planned, reply));
-    ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held, attention_budget_.Reserve(bytes));
+    ATTUNE_ASSIGN_OR_RETURN(const MapMemory memory, attention_intake_.ReplyFits(planned, reply));
+    ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held,
+                            budgets_.attention_maps.Reserve(memory.held_bytes));
+    ATTUNE_RETURN_IF_ERROR(Hold(kReplyForms * memory.reply_bytes, *call));
     const auto job = std::make_shared<AttentionJob>(call, std::move(reply), std::move(work),
                                                     std::move(held), done);
     return batcher_.Add({{job, 0, job->tokens()}});
@@ -318,7 +333,7 @@ void RequestPipeline::OpenAttentionStream(AttentionInput input, std::shared_ptr<
   auto start = [this, call, done](const AttentionInput& planned, AttentionReply reply,
                                   AttentionWork work) -> absl::Status {
     ATTUNE_ASSIGN_OR_RETURN(const int64_t bytes, attention_intake_.StreamFits(planned, reply));
-    ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held, attention_budget_.Reserve(bytes));
+    ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held, budgets_.attention_maps.Reserve(bytes));
     done(std::make_shared<AttentionStream>(call, std::move(reply), std::move(work),
                                            model_info_.config, std::move(held), batcher_));
     return absl::OkStatus();
@@ -352,8 +367,7 @@ void RequestPipeline::ExplainSimilarity(SimilarityInput input, std::shared_ptr<C
                             ReadSimilarityText(kFirstTextFields, input.first, input.policy, *call));
     ATTUNE_ASSIGN_OR_RETURN(
         reply.second, ReadSimilarityText(kSecondTextFields, input.second, input.policy, *call));
-    ATTUNE_RETURN_IF_ERROR(CheckReplyBytes(SimilarityReplyBytes(reply, engine_->tokenizer()),
-                                           options_.max_message_bytes));
+    ATTUNE_RETURN_IF_ERROR(AdmitReply(SimilarityReplyBytes(reply, engine_->tokenizer()), *call));
     const auto job = std::make_shared<SimilarityJob>(call, std::move(reply), mode, done);
     return batcher_.Add({{job, 0, job->tokens()}});
   };
@@ -380,8 +394,7 @@ void RequestPipeline::Tokenize(TokenizeInput input, std::shared_ptr<Call> call,
     absl::StatusOr<std::vector<Encoding>> encodings =
         TokenizeTexts(kTokenizeFields, input.texts, settings, engine_->tokenizer(), *call);
     if (!encodings.ok()) return done(encodings.status());
-    absl::Status fits = CheckReplyBytes(TokenizeReplyBytes(*encodings, engine_->tokenizer()),
-                                        options_.max_message_bytes);
+    absl::Status fits = AdmitReply(TokenizeReplyBytes(*encodings, engine_->tokenizer()), *call);
     if (!fits.ok()) return done(std::move(fits));
     done(TokenizeReply{*std::move(encodings)});
   };
@@ -393,7 +406,7 @@ void RequestPipeline::Attend(std::shared_ptr<const AttendInput> input, std::shar
                              Done<AttendResult> done) {
   const auto queue = [&]() -> absl::Status {
     ATTUNE_RETURN_IF_ERROR(ValidateAttend(*input));
-    ATTUNE_RETURN_IF_ERROR(CheckReplyBytes(AttendReplyBytes(*input), options_.max_message_bytes));
+    ATTUNE_RETURN_IF_ERROR(AdmitReply(AttendReplyBytes(*input), *call));
     const int64_t tokens = input->vectors.rows();
     return batcher_.Add(
         {{std::make_shared<AttendJob>(std::move(call), std::move(input), done), 0, tokens}});

@@ -14,6 +14,7 @@
 #include "server/batcher.h"
 #include "server/byte_budget.h"
 #include "server/call.h"
+#include "server/memory_budgets.h"
 #include "server/model_loader.h"
 #include "server/requests.h"
 #include "server/server_options.h"
@@ -31,8 +32,14 @@ class RequestPipeline {
   template <typename Reply>
   using Done = std::function<void(absl::StatusOr<Reply>)>;
 
-  // `options` with every "choose" resolved; `batcher` is borrowed.
-  RequestPipeline(const ServerOptions& options, const LoadedModel& model, Batcher& batcher);
+  // `options` with every "choose" resolved; `batcher` is borrowed, and `budgets`, which outlive all
+  // calls.
+  RequestPipeline(const ServerOptions& options, const LoadedModel& model, Batcher& batcher,
+                  MemoryBudgets& budgets);
+
+  // Holds `bytes` of the memory for messages until `call` is over. kResourceExhausted while others
+  // hold too much; who needs more than there is for all gets all.
+  absl::Status Hold(int64_t bytes, Call& call);
 
   void Encode(EncodeInput input, std::shared_ptr<Call> call, Done<EncodeReply> done);
   // One item of a stream: the only text of `input`. Errors name it "text".
@@ -54,7 +61,7 @@ class RequestPipeline {
 
   // Text that waits to be tokenised, and what attention maps in progress hold, in bytes.
   int64_t pending_bytes() const { return tokenizer_threads_.pending_bytes(); }
-  int64_t attention_reserved_bytes() const { return attention_budget_.held_bytes(); }
+  int64_t attention_reserved_bytes() const { return budgets_.attention_maps.held_bytes(); }
 
  private:
   void EncodeAs(const TextFields& fields, EncodeInput input, std::shared_ptr<Call> call,
@@ -74,6 +81,9 @@ class RequestPipeline {
   absl::StatusOr<Encoding> ReadSimilarityText(const TextFields& fields, absl::string_view text,
                                               const TokenizePolicy& policy, const Call& call) const;
 
+  // Whether a reply of `bytes` bytes is within the limit; then holds what it takes, as Hold.
+  absl::Status AdmitReply(int64_t bytes, Call& call);
+
   // Runs `task` here if it stands for little text, else on a tokenizer thread. An error means that
   // it will not run.
   absl::Status RunByTextSize(int64_t text_bytes, std::function<void()> task);
@@ -83,7 +93,7 @@ class RequestPipeline {
   const ModelInfo model_info_;
   Batcher& batcher_;
   const AttentionIntake attention_intake_;
-  ByteBudget attention_budget_;
+  MemoryBudgets& budgets_;
   TaskQueue tokenizer_threads_;
 };
 

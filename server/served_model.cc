@@ -12,12 +12,6 @@
 #include "engine/base/status_macros.h"
 
 namespace attune {
-namespace {
-
-constexpr int64_t kLeastQueueTokens = 65'536;
-constexpr int64_t kLeastQueueItems = 16'384;
-
-}  // namespace
 
 // Whether anyone still holds the backend. Outlives the model where a call does.
 class ServedModel::Users {
@@ -44,6 +38,7 @@ ServedModel::ServedModel(const ServerOptions& options)
 
 absl::StatusOr<std::unique_ptr<ServedModel>> ServedModel::Load(const ServerOptions& options,
                                                                const CpuBudget& cpus,
+                                                               MemoryBudgets& budgets,
                                                                WorkMetrics* metrics) {
   const absl::Time start = absl::Now();
   std::unique_ptr<ServedModel> model(new ServedModel(options));
@@ -58,7 +53,7 @@ absl::StatusOr<std::unique_ptr<ServedModel>> ServedModel::Load(const ServerOptio
       std::make_unique<Batcher>(BatcherOptions{resolved.max_queue_tokens, resolved.max_queue_items,
                                                resolved.max_batch_tokens, resolved.max_batch_items},
                                 RealClock(), metrics);
-  model->pipeline_ = std::make_unique<RequestPipeline>(resolved, loaded, *model->batcher_);
+  model->pipeline_ = std::make_unique<RequestPipeline>(resolved, loaded, *model->batcher_, budgets);
   ATTUNE_RETURN_IF_ERROR(model->StartWorkers(cpus, metrics));
   model->load_time_ = absl::Now() - start;
   return model;
@@ -108,15 +103,8 @@ absl::Status ServedModel::ResolveLimits() {
         "longer texts than the model was trained for are taken, and marked in the replies",
         {{"max_input_tokens", options_.max_input_tokens}, {"trained_max_tokens", trained}});
   }
-  // The largest request that the other limits allow must fit an empty queue.
-  const int64_t largest =
-      std::min(options_.max_texts * options_.max_input_tokens, options_.max_message_bytes);
-  if (options_.max_queue_tokens == 0) {
-    options_.max_queue_tokens = std::max(kLeastQueueTokens, largest);
-  }
-  if (options_.max_queue_items == 0) {
-    options_.max_queue_items = std::max(kLeastQueueItems, options_.max_texts);
-  }
+  ChooseQueueLimits(options_);
+  const int64_t largest = LargestRequestTokens(options_);
   if (options_.max_queue_tokens < largest) {
     return absl::InvalidArgumentError(
         absl::StrCat("--max-queue-tokens is ", options_.max_queue_tokens, "; one request may have ",

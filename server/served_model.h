@@ -11,6 +11,7 @@
 #include "server/batcher.h"
 #include "server/call_gate.h"
 #include "server/cpu_budget.h"
+#include "server/memory_budgets.h"
 #include "server/metrics/work_metrics.h"
 #include "server/model_loader.h"
 #include "server/request_pipeline.h"
@@ -24,10 +25,12 @@ namespace attune {
 class ServedModel {
  public:
   // Loads options.model and runs real forward passes of the least and the largest size, then starts
-  // the workers. Errors name the file, or the flag that does not suit the model. `metrics` is told
-  // of the work and outlives the model; null if nobody counts. REQUIRES: Validate(options) is OK.
+  // the workers. Errors name the file, or the flag that does not suit the model. `budgets` are
+  // borrowed. `metrics` is told of the work and outlives the model; null if nobody counts.
+  // REQUIRES: Validate(options) is OK.
   static absl::StatusOr<std::unique_ptr<ServedModel>> Load(const ServerOptions& options,
                                                            const CpuBudget& cpus,
+                                                           MemoryBudgets& budgets,
                                                            WorkMetrics* metrics);
 
   // What calls are to hold from their admission to their end. Once only.

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "engine/base/log.h"
@@ -71,6 +73,18 @@ void WarnIfOpenToTheNetwork(const std::string& address, const PortGuard& guard) 
       {{"address", address}});
 }
 
+void LogMemoryPlan(const MemoryPlan& plan, std::optional<int64_t> limit_bytes,
+                   const std::vector<std::string>& shrunk) {
+  std::vector<LogField> fields;
+  for (const MemoryPlan::Term& term : plan.terms()) {
+    fields.emplace_back(absl::StrCat(term.name, "_bytes"), term.bytes);
+  }
+  fields.emplace_back("total_bytes", plan.total());
+  fields.emplace_back("limit_bytes", limit_bytes.value_or(0));
+  fields.emplace_back("shrunk", absl::StrJoin(shrunk, " "));
+  Log(LogLevel::kInfo, "memory_plan", "the most memory that any load needs", fields);
+}
+
 // The plugin is for the whole process: once, and before any builder.
 void EnableReflection() {
   static std::once_flag once;
@@ -79,14 +93,18 @@ void EnableReflection() {
 
 }  // namespace
 
-Server::Server(const ServerOptions& options, PortGuard guard)
-    : options_(options),
+Server::Server(const MemoryFit& fit, const CpuBudget& cpus, PortGuard guard)
+    : options_(fit.options),
       guard_(std::move(guard)),
-      cpus_(ReadCpuBudget()),
-      monitor_(options.access_log),
-      encoder_service_(gate_, monitor_, *guard_.authenticator, options),
+      cpus_(cpus),
+      memory_limit_bytes_(fit.limit_bytes),
+      memory_plan_(fit.plan),
+      budgets_(options_),
+      monitor_(options_.access_log),
+      encoder_service_(gate_, monitor_, *guard_.authenticator, options_),
       unknown_methods_(monitor_),
       credentials_(std::make_shared<PortCredentials>(guard_)) {
+  monitor_.metrics().server().SetMemoryBudget(memory_plan_.total());
   monitor_.metrics().SetGuardSource([this] { return CountAtTheGuard(); });
 }
 
@@ -103,7 +121,10 @@ GuardCounts Server::CountAtTheGuard() const {
 absl::StatusOr<std::unique_ptr<Server>> Server::Bind(const ServerOptions& options) {
   ATTUNE_RETURN_IF_ERROR(Validate(options));
   ATTUNE_ASSIGN_OR_RETURN(PortGuard guard, OpenPortGuard(options));
-  std::unique_ptr<Server> server(new Server(options, std::move(guard)));
+  const CpuBudget cpus = ReadCpuBudget();
+  ATTUNE_ASSIGN_OR_RETURN(const MemoryFit fit, FitMemory(options, cpus));
+  LogMemoryPlan(fit.plan, fit.limit_bytes, fit.shrunk);
+  std::unique_ptr<Server> server(new Server(fit, cpus, std::move(guard)));
   ATTUNE_RETURN_IF_ERROR(server->OpenGrpcPort());
   ATTUNE_RETURN_IF_ERROR(server->OpenHttpPort());
   ATTUNE_RETURN_IF_ERROR(server->OpenOpsPort());
@@ -194,7 +215,7 @@ void Server::Announce(absl::string_view event, absl::string_view message) {
 
 absl::Status Server::Load() {
   ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> model,
-                          ServedModel::Load(options_, cpus_, &monitor_.metrics().work()));
+                          ServedModel::Load(options_, cpus_, budgets_, &monitor_.metrics().work()));
   {
     MutexLock lock(mu_);
     model_ = std::move(model);
@@ -208,14 +229,22 @@ absl::Status Server::Load() {
 
 absl::Status Server::Reload() {
   Log(LogLevel::kInfo, "reloading", "loading the model again; the one that serves goes on");
-  absl::StatusOr<std::unique_ptr<ServedModel>> loaded =
-      ServedModel::Load(options_, cpus_, &monitor_.metrics().work());
-  if (!loaded.ok()) {
-    Log(LogLevel::kError, "reload_failed", std::string(loaded.status().message()),
-        {{"code", absl::StatusCodeToString(loaded.status().code())}});
-    return loaded.status();
+  absl::Status reloaded = ReloadModel();
+  monitor_.metrics().server().SetMemoryBudget(memory_plan_.total());
+  if (!reloaded.ok()) {
+    Log(LogLevel::kError, "reload_failed", std::string(reloaded.message()),
+        {{"code", absl::StatusCodeToString(reloaded.code())}});
   }
-  std::unique_ptr<ServedModel> old = *std::move(loaded);
+  return reloaded;
+}
+
+absl::Status Server::ReloadModel() {
+  ATTUNE_ASSIGN_OR_RETURN(MemoryPlan plan,
+                          PlanReload(options_, cpus_, memory_plan_, memory_limit_bytes_));
+  LogMemoryPlan(plan, memory_limit_bytes_, {});
+  monitor_.metrics().server().SetMemoryBudget(plan.total());
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> old,
+                          ServedModel::Load(options_, cpus_, budgets_, &monitor_.metrics().work()));
   {
     MutexLock lock(mu_);
     std::swap(model_, old);
@@ -225,6 +254,8 @@ absl::Status Server::Reload() {
   // Here and not on the thread of its last call, which may be one of its own.
   old->WaitUntilUnused();
   old.reset();
+  plan.other_model = 0;
+  memory_plan_ = plan;
   Log(LogLevel::kInfo, "old_model_freed", "its last request has been answered");
   return absl::OkStatus();
 }

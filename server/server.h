@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +18,8 @@
 #include "server/grpc/port_credentials.h"
 #include "server/grpc/unknown_methods.h"
 #include "server/http/http_server.h"
+#include "server/memory_budgets.h"
+#include "server/memory_fit.h"
 #include "server/security/port_guard.h"
 #include "server/served_model.h"
 #include "server/server_options.h"
@@ -66,7 +69,7 @@ class Server {
   const PortGuard& guard() const { return guard_; }
 
  private:
-  Server(const ServerOptions& options, PortGuard guard);
+  Server(const MemoryFit& fit, const CpuBudget& cpus, PortGuard guard);
 
   absl::Status OpenGrpcPort();
   absl::Status OpenHttpPort();
@@ -79,6 +82,8 @@ class Server {
   // Tells the log and the metrics which model is served from now on.
   void Announce(absl::string_view event, absl::string_view message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Replaces the model by what the folder holds now.
+  absl::Status ReloadModel();
   // Waits for `duration`; false, and sooner, if in a hurry.
   bool WaitUnlessHurried(absl::Duration duration);
   bool WaitIdleUnlessHurried();
@@ -86,7 +91,9 @@ class Server {
 
   ServerOptions options_;
   const PortGuard guard_;
-  CpuBudget cpus_;
+  const CpuBudget cpus_;
+  const std::optional<int64_t> memory_limit_bytes_;
+  MemoryPlan memory_plan_;  // without a reload; of Bind, and then of Reload
   int port_ = 0;
   bool drained_ = false;
 
@@ -95,6 +102,7 @@ class Server {
   bool hurry_ ABSL_GUARDED_BY(mu_) = false;
 
   // Destroyed from the last to the first: what is below uses what is above.
+  MemoryBudgets budgets_;
   CallMonitor monitor_;
   std::unique_ptr<ServedModel> model_ ABSL_GUARDED_BY(mu_);
   CallGate gate_;

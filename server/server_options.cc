@@ -1,5 +1,6 @@
 #include "server/server_options.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,6 +13,11 @@
 
 namespace attune {
 namespace {
+
+constexpr int64_t kLeastQueueTokens = 65'536;
+constexpr int64_t kLeastQueueItems = 16'384;
+// Numbers of one byte on the wire take four in memory.
+constexpr int64_t kRequestForms = 4;
 
 absl::Status CheckRange(absl::string_view flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return absl::OkStatus();
@@ -97,6 +103,9 @@ absl::Status Validate(const ServerOptions& options) {
       CheckRange("max-attention-reply", options.max_attention_reply_bytes, 1, kMaxInt));
   ATTUNE_RETURN_IF_ERROR(CheckRange("attention-budget", options.attention_budget_bytes,
                                     options.max_attention_reply_bytes, kMaxBytes));
+  ATTUNE_RETURN_IF_ERROR(
+      CheckRange("calls-budget", options.calls_budget_bytes, LargestCallBytes(options), kMaxBytes));
+  ATTUNE_RETURN_IF_ERROR(CheckRange("memory-limit", options.memory_limit_bytes, 0, kMaxBytes));
   ATTUNE_RETURN_IF_ERROR(CheckRange("grpc-memory-quota", options.grpc_memory_quota_bytes,
                                     int64_t{1} << 20, kMaxBytes));
   ATTUNE_RETURN_IF_ERROR(CheckRange("http-threads", options.http_threads, 1, 1024));
@@ -110,6 +119,24 @@ absl::Status Validate(const ServerOptions& options) {
       CheckDuration("stream-stall-timeout", options.stream_stall_timeout, absl::Milliseconds(1)));
   ATTUNE_RETURN_IF_ERROR(CheckDuration("drain-delay", options.drain_delay, absl::ZeroDuration()));
   return CheckDuration("drain-timeout", options.drain_timeout, absl::ZeroDuration());
+}
+
+int64_t LargestCallBytes(const ServerOptions& options) {
+  return kRequestForms * options.max_message_bytes +
+         kReplyForms * std::max(options.max_message_bytes, options.max_attention_reply_bytes);
+}
+
+int64_t LargestRequestTokens(const ServerOptions& options) {
+  return std::min(options.max_texts * options.max_input_tokens, options.max_message_bytes);
+}
+
+void ChooseQueueLimits(ServerOptions& options) {
+  if (options.max_queue_tokens == 0) {
+    options.max_queue_tokens = std::max(kLeastQueueTokens, LargestRequestTokens(options));
+  }
+  if (options.max_queue_items == 0) {
+    options.max_queue_items = std::max(kLeastQueueItems, options.max_texts);
+  }
 }
 
 }  // namespace attune

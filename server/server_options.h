@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
@@ -71,6 +72,14 @@ struct ServerOptions {
   int64_t max_attention_reply_bytes = int64_t{64} << 20;
   int64_t attention_budget_bytes = int64_t{256} << 20;
 
+  // What the messages of all calls under way may take, from when they are read until they are
+  // answered.
+  int64_t calls_budget_bytes = int64_t{512} << 20;
+
+  // What the process may use of the machine's memory, if the control group does not allow less: the
+  // budgets are made to fit. 0: as much as that allows.
+  int64_t memory_limit_bytes = 0;
+
   // Whether every call that ends is a line in the log.
   bool access_log = true;
 
@@ -86,7 +95,24 @@ struct ServerOptions {
   // what is still running.
   absl::Duration drain_delay = absl::Seconds(5);
   absl::Duration drain_timeout = absl::Seconds(20);
+
+  // The names of the flags that the operator has set; budgets among them are left as they are.
+  absl::flat_hash_set<std::string> set_flags;
 };
+
+// How many times a reply may be in memory at once besides what it is made from: as a message, in
+// protobuf's encoding, and in JSON, where numbers are longer and the text grows by doubling.
+constexpr int64_t kReplyForms = 6;
+
+// What the largest call takes of calls_budget_bytes.
+int64_t LargestCallBytes(const ServerOptions& options);
+
+// The most tokens of one request. REQUIRES: options.max_input_tokens is not 0.
+int64_t LargestRequestTokens(const ServerOptions& options);
+
+// Chooses the limits of the queue where they are 0, so that it holds the largest request.
+// REQUIRES: options.max_input_tokens is not 0.
+void ChooseQueueLimits(ServerOptions& options);
 
 // kInvalidArgument naming the flag, its value and the range, for the first option that is wrong.
 absl::Status Validate(const ServerOptions& options);

@@ -111,6 +111,11 @@ void Log(LogLevel level, absl::string_view event, absl::string_view message,
             absl::MakeConstSpan(fields.begin(), fields.size()), *suppressed);
 }
 
+void Log(LogLevel level, absl::string_view event, absl::string_view message,
+         const std::vector<LogField>& fields) {
+  LogSampled(level, event, message, [&fields] { return fields; });
+}
+
 void LogSampled(LogLevel level, absl::string_view event, absl::string_view message,
                 absl::FunctionRef<std::vector<LogField>()> make_fields) {
   const absl::Time now = absl::Now();

@@ -62,6 +62,9 @@ class LogField {
 void Log(LogLevel level, absl::string_view event, absl::string_view message,
          std::initializer_list<LogField> fields = {});
 
+void Log(LogLevel level, absl::string_view event, absl::string_view message,
+         const std::vector<LogField>& fields);
+
 // The same for an event of every request: the fields are made only if the line is written.
 void LogSampled(LogLevel level, absl::string_view event, absl::string_view message,
                 absl::FunctionRef<std::vector<LogField>()> make_fields);

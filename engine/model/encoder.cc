@@ -222,6 +222,19 @@ Encoder::Encoder(const ModelConfig& config, ModelWeights embeddings, AttentionPr
 
 Encoder::~Encoder() = default;
 
+int64_t Encoder::WeightBytes(const ModelConfig& config, Precision precision) {
+  const int64_t tables = config.vocab + config.max_positions + config.type_vocab;
+  const int64_t plain_layer = 4 * config.hidden + 2 * config.ffn;
+  return static_cast<int64_t>(PackedBytes(config, precision)) +
+         (tables + plain_layer) * config.hidden * int64_t{sizeof(float)};
+}
+
+int64_t Encoder::ActivationBytes(const ModelConfig& config, int64_t tokens, int64_t seq) {
+  // Residual stream, queries, keys, values, heads' outputs and some scratch; a layer's scores.
+  return (tokens * (8 * config.hidden + config.ffn) + config.heads * seq * seq) *
+         int64_t{sizeof(float)};
+}
+
 Precision Encoder::precision() const { return layers_.front().qkv->precision(); }
 std::string Encoder::kernel_name() const {
   const bool bf16 = attention_products_ == AttentionProducts::kBf16;

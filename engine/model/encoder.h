@@ -105,6 +105,12 @@ class Encoder {
                                                                const LinearOptions& options = {});
   ~Encoder();
 
+  // The most bytes that a model of this shape takes: packed weights and tables, with the plain
+  // layer that is being packed; and the activations of a thread for a batch of `tokens` tokens in
+  // texts of up to `seq`.
+  static int64_t WeightBytes(const ModelConfig& config, Precision precision);
+  static int64_t ActivationBytes(const ModelConfig& config, int64_t tokens, int64_t seq);
+
   struct ForwardOptions {
     LayerTap* tap = nullptr;  // borrowed; null when nobody listens
     // Heads that do something else than attend, which every later step sees. Borrowed; null: none.

@@ -269,14 +269,12 @@ absl::StatusOr<std::string> HashFile(const FileReader& file) {
 }
 
 // The names of all files that decide which vector a text gets, there or not, sorted.
-// `pooling_module` is the Pooling module's folder, or empty.
-absl::StatusOr<std::vector<std::string>> RevisionFiles(const ModelFolder& folder,
-                                                       const std::string& pooling_module) {
+absl::StatusOr<std::vector<std::string>> RevisionFiles(const ModelFolder& folder) {
   const std::string inner(
       absl::StripPrefix(absl::StripPrefix(folder.transformer_path, folder.path), "/"));
   const std::string prefix = inner.empty() ? "" : inner + "/";
   std::vector<std::string> names = {"modules.json", "config_sentence_transformers.json"};
-  if (!pooling_module.empty()) names.push_back(pooling_module + "/config.json");
+  if (!folder.pooling_module.empty()) names.push_back(folder.pooling_module + "/config.json");
   for (absl::string_view name : kTransformerFiles) names.push_back(absl::StrCat(prefix, name));
   for (absl::string_view name : kSentenceConfigs) names.push_back(absl::StrCat(prefix, name));
   ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> weights,
@@ -286,9 +284,8 @@ absl::StatusOr<std::vector<std::string>> RevisionFiles(const ModelFolder& folder
   return names;
 }
 
-absl::Status SetRevision(ModelFolder& folder, const std::string& pooling_module) {
-  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                          RevisionFiles(folder, pooling_module));
+absl::Status SetRevision(ModelFolder& folder) {
+  ATTUNE_ASSIGN_OR_RETURN(const std::vector<std::string> names, RevisionFiles(folder));
   std::string listing;
   for (const std::string& name : names) {
     ATTUNE_ASSIGN_OR_RETURN(const std::string path, JoinModelPath(folder.path, name));
@@ -329,7 +326,7 @@ absl::Status ModelFolder::CheckUnchanged() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ModelFolder> OpenModelFolder(const std::string& path) {
+absl::StatusOr<ModelFolder> ReadModelFolder(const std::string& path) {
   if (!PathExists(path)) {
     return absl::NotFoundError(absl::StrCat("model folder ", path, " does not exist"));
   }
@@ -352,10 +349,10 @@ absl::StatusOr<ModelFolder> OpenModelFolder(const std::string& path) {
   folder.config = *std::move(config);
 
   folder.pooling = {PoolingMode::kMean};
-  std::string pooling_module;
   if (has_modules) {
-    pooling_module = modules[1].path;
-    ATTUNE_ASSIGN_OR_RETURN(const std::string pooling_path, JoinModelPath(path, pooling_module));
+    folder.pooling_module = modules[1].path;
+    ATTUNE_ASSIGN_OR_RETURN(const std::string pooling_path,
+                            JoinModelPath(path, folder.pooling_module));
     ATTUNE_ASSIGN_OR_RETURN(const JsonFile file, ReadObjectFile(pooling_path, "config.json"));
     absl::StatusOr<std::vector<PoolingMode>> pooling =
         ParsePooling(file.json, folder.config.hidden);
@@ -363,7 +360,12 @@ absl::StatusOr<ModelFolder> OpenModelFolder(const std::string& path) {
     folder.pooling = *std::move(pooling);
   }
   ATTUNE_RETURN_IF_ERROR(ReadLimits(folder));
-  ATTUNE_RETURN_IF_ERROR(SetRevision(folder, pooling_module));
+  return folder;
+}
+
+absl::StatusOr<ModelFolder> OpenModelFolder(const std::string& path) {
+  ATTUNE_ASSIGN_OR_RETURN(ModelFolder folder, ReadModelFolder(path));
+  ATTUNE_RETURN_IF_ERROR(SetRevision(folder));
   return folder;
 }
 

@@ -19,6 +19,7 @@ struct ModelFolder {
   std::string path;              // the folder itself
   std::string name;              // for people: the folder's name, or ORG/NAME in the hub's cache
   std::string transformer_path;  // where config.json, the weights and the tokenizer are
+  std::string pooling_module;    // the Pooling module's folder inside it, or ""
   ModelConfig config;
   std::vector<PoolingMode> pooling;  // concatenated in this order; at least one
   bool normalize = false;            // a Normalize module ends the pipeline
@@ -51,6 +52,9 @@ struct ModelFolder {
 // pooling, not normalised. Errors name the file and the reason: kNotFound, kInvalidArgument,
 // kUnimplemented for a module, family or option that is not built.
 absl::StatusOr<ModelFolder> OpenModelFolder(const std::string& path);
+
+// The same without revision and hashed_files: quick, because no large file is read.
+absl::StatusOr<ModelFolder> ReadModelFolder(const std::string& path);
 
 }  // namespace attune
 

@@ -39,6 +39,8 @@ AttentionStreamCall::AttentionStreamCall(grpc::CallbackServerContext& context,
 void AttentionStreamCall::Open() {
   absl::StatusOr<AttentionInput> input = DecodeAttentionQuery(request_.query());
   if (!input.ok()) return TakeStream(input.status());
+  const absl::Status held = pipeline_.Hold(static_cast<int64_t>(request_.SpaceUsedLong()), *call_);
+  if (!held.ok()) return TakeStream(held);
   pipeline_.OpenAttentionStream(
       *std::move(input), call_,
       [self = shared_from_this()](absl::StatusOr<std::shared_ptr<AttentionStream>> stream) {

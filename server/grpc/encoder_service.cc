@@ -47,6 +47,12 @@ grpc::ServerUnaryReactor* EncoderService::StartCall(RpcMethod method,
     return call;
   }
   call->Hold(*backend);
+  const absl::Status held =
+      (*backend)->pipeline->Hold(static_cast<int64_t>(request.SpaceUsedLong()), *call->call());
+  if (!held.ok()) {
+    call->Answer(held);
+    return call;
+  }
   RunMethod(
       **backend, call->call(), request, response, [call, &response](const absl::Status& status) {
         if (status.ok()) {

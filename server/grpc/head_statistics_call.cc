@@ -55,6 +55,8 @@ void HeadStatisticsCall::Compute() {
   }
   absl::StatusOr<AttentionInput> input = DecodeStatisticsText(request_);
   if (!input.ok()) return TakeReply(input.status());
+  const absl::Status held = pipeline_.Hold(static_cast<int64_t>(request_.SpaceUsedLong()), *call);
+  if (!held.ok()) return TakeReply(held);
   pipeline_.MapAttention(*std::move(input), std::move(call),
                          [self = shared_from_this()](absl::StatusOr<AttentionReply> reply) {
                            self->TakeReply(reply);

@@ -90,7 +90,8 @@ void StreamEncodeCall::Encode(Work work) {
 
 void StreamEncodeCall::TakeAnswer(const std::shared_ptr<Item>& item,
                                   const absl::StatusOr<EncodeReply>& reply) {
-  Answer answer{EncodeStreamAnswer(item->request.id(), reply, pipeline_.model_info()), item->bytes};
+  Answer answer{EncodeStreamAnswer(item->request.id(), reply, pipeline_.model_info()), item->bytes,
+                item->call};
   MutexLock lock(mu_);
   in_pipeline_.erase(item);
   if (!abandoned_) answers_.push_back(std::move(answer));

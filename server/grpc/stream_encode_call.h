@@ -78,6 +78,7 @@ class StreamEncodeCall final
   struct Answer {
     v1::StreamEncodeResponse response;
     int64_t bytes = 0;
+    std::shared_ptr<Call> call;  // is over when the answer has been taken
   };
 
   // What is left to do with a message that was read: an item for the pipeline, or nothing.

@@ -15,6 +15,13 @@
 namespace attune {
 namespace {
 
+// Held while a body is decoded. What that takes can be many times the body, until it is refused for
+// it, and is not in any budget before; so one at a time.
+Mutex& DecodingMutex() {
+  static auto& mutex = *new Mutex;
+  return mutex;
+}
+
 template <typename Request, typename Response>
 class MethodCall final : public JsonCall,
                          public std::enable_shared_from_this<MethodCall<Request, Response>> {
@@ -26,8 +33,9 @@ class MethodCall final : public JsonCall,
     absl::StatusOr<std::shared_ptr<const Backend>> backend = gate_.backend();
     if (!backend.ok()) return Finish(backend.status());
     backend_ = *std::move(backend);
-    const absl::Status decoded = DecodeJson(body, request_);
-    if (!decoded.ok()) return Finish(decoded);
+    call_ = call;
+    const absl::Status admitted = DecodeAndHold(body);
+    if (!admitted.ok()) return Finish(admitted);
     RunMethod(
         *backend_, call, request_, response_,
         [self = this->shared_from_this()](const absl::Status& status) { self->Finish(status); });
@@ -42,6 +50,17 @@ class MethodCall final : public JsonCall,
   }
 
  private:
+  absl::Status DecodeAndHold(absl::string_view body) {
+    MutexLock lock(DecodingMutex());
+    absl::Status status = DecodeJson(body, request_);
+    if (status.ok()) {
+      const auto bytes = static_cast<int64_t>(request_.SpaceUsedLong());
+      status = backend_->pipeline->Hold(bytes, *call_);
+    }
+    if (!status.ok()) request_ = Request();
+    return status;
+  }
+
   void Finish(const absl::Status& status) {
     {
       MutexLock lock(mu_);
@@ -55,6 +74,7 @@ class MethodCall final : public JsonCall,
   CallGate& gate_;
   const CallEntry entry_;
   std::shared_ptr<const Backend> backend_;
+  std::shared_ptr<Call> call_;  // is over when the reply has been written
   const FileDescriptor done_;
   Request request_;
   Response response_;  // complete once status_ is set

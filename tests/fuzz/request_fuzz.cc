@@ -33,7 +33,8 @@ class Backstage {
     absl::StatusOr<LoadedModel> loaded = LoadModel(options_);
     ATTUNE_CHECK(loaded.ok());
     loaded_ = *std::move(loaded);
-    pipeline_ = std::make_unique<RequestPipeline>(options_, loaded_, batcher_);
+    budgets_ = std::make_unique<MemoryBudgets>(options_);
+    pipeline_ = std::make_unique<RequestPipeline>(options_, loaded_, batcher_, *budgets_);
     WorkerPoolOptions workers;
     workers.threads = 1;
     absl::StatusOr<std::unique_ptr<WorkerPool>> pool =
@@ -49,6 +50,7 @@ class Backstage {
   ServerOptions options_;
   LoadedModel loaded_;
   Batcher batcher_{BatcherOptions{}, RealClock()};
+  std::unique_ptr<MemoryBudgets> budgets_;
   std::unique_ptr<RequestPipeline> pipeline_;
   std::unique_ptr<WorkerPool> workers_;
 };

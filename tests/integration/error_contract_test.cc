@@ -379,6 +379,44 @@ TEST_F(BusyServerTest, AnItemOfAStreamThatIsRefusedHasTheDetailsOfARefusedCall) 
   EXPECT_GT(refused, 0);
 }
 
+TEST_F(BusyServerTest, TooMuchMemoryOfOtherCallsSaysWhichLimitAndWhenToComeBack) {
+  ServerOptions options = OneWorker();
+  options.max_message_bytes = 1 << 20;
+  options.max_attention_reply_bytes = 1 << 20;
+  options.calls_budget_bytes = LargestCallBytes(options);
+  TestServer server(options);
+  // A reply of three quarters of the largest message: two such calls leave no room for a third.
+  v1::EncodeRequest request = Texts(std::vector<std::string>(3, TextOf512Tokens()));
+  request.mutable_options()->set_pooling(v1::POOLING_NONE);
+  const auto call = [&server, request] { return OverGrpc(server, request).status.code(); };
+  auto first = std::async(std::launch::async, call);
+  auto second = std::async(std::launch::async, call);
+  // All texts of both but the one that is being computed.
+  while (server.server().queue_counts().queued_items < 5) absl::SleepFor(absl::Milliseconds(1));
+  ExpectLimitReached(OverGrpc(server, request), "CALLS_BUDGET_FULL", "calls-budget");
+  ExpectLimitReached(OverHttp(server.server().http_port(), request), "CALLS_BUDGET_FULL",
+                     "calls-budget");
+  EXPECT_EQ(first.get(), grpc::StatusCode::OK);
+  EXPECT_EQ(second.get(), grpc::StatusCode::OK);
+}
+
+TEST_F(BusyServerTest, AMapThatTakesMuchToMakeNeedsNoMoreOfTheCallsMemoryThanItsReply) {
+  ServerOptions options = OneWorker();
+  options.max_message_bytes = 1 << 20;
+  options.max_attention_reply_bytes = 2 << 20;
+  options.calls_budget_bytes = LargestCallBytes(options);
+  TestServer server(options);
+  // One head's matrix; all heads' are in memory for it.
+  v1::AttentionMapRequest request;
+  request.mutable_query()->set_text(TextOf512Tokens());
+  request.mutable_query()->add_layers(0);
+  request.mutable_query()->add_heads(0);
+  const auto context = WithDeadline();
+  v1::AttentionMapResponse response;
+  request.mutable_query()->set_max_bytes(2 << 20);
+  EXPECT_THAT(server.stub().AttentionMap(context.get(), request, &response), IsGrpcOk());
+}
+
 TEST_F(BusyServerTest, AFullAttentionBudgetSaysWhichLimitAndWhenToComeBack) {
   ServerOptions options = OneWorker();
   options.max_attention_reply_bytes = int64_t{8} << 20;

@@ -98,7 +98,7 @@ TEST(ServerBinaryTest, CheckSaysWhatWouldServeAndOpensNoPort) {
 
   const ProgramResult table = RunServer({"check", "--model", model.path()});
   EXPECT_EQ(table.exit_code, 0) << table.err;
-  EXPECT_THAT(table.out, HasSubstr("dimension            16\n"));
+  EXPECT_THAT(table.out, HasSubstr("dimension                   16\n"));
 }
 
 TEST(ServerBinaryTest, CheckFailsWithTheErrorOfTheStart) {

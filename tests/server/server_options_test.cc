@@ -149,5 +149,27 @@ TEST(ServerOptionsTest, BudgetForAllMapsHoldsAtLeastTheLargestOne) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--attention-budget")));
 }
 
+TEST(ServerOptionsTest, BudgetForAllCallsHoldsAtLeastTheLargestOne) {
+  ServerOptions options = Valid();
+  options.calls_budget_bytes = LargestCallBytes(options);
+  EXPECT_THAT(Validate(options), IsOk());
+  options.calls_budget_bytes -= 1;
+  EXPECT_THAT(Validate(options),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--calls-budget")));
+}
+
+TEST(ServerOptionsTest, TheQueueIsChosenToHoldTheLargestRequest) {
+  ServerOptions options = Valid();
+  options.max_input_tokens = 512;
+  ChooseQueueLimits(options);
+  EXPECT_EQ(options.max_queue_tokens, 2'048 * 512);
+  EXPECT_EQ(options.max_queue_items, 16'384);
+  options.max_texts = 20'000;
+  options.max_queue_items = 0;
+  ChooseQueueLimits(options);
+  EXPECT_EQ(options.max_queue_tokens, 2'048 * 512);  // was chosen already
+  EXPECT_EQ(options.max_queue_items, 20'000);
+}
+
 }  // namespace
 }  // namespace attune

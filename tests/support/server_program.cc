@@ -5,8 +5,10 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
@@ -73,14 +75,26 @@ int ServerProgram::Wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-int PortOf(const std::string& line) {
-  const std::vector<std::string> parts = absl::StrSplit(line, "\"port\":");
-  int port = 0;
+int64_t ServerProgram::PeakResidentBytes() const {
+  std::ifstream status(absl::StrCat("/proc/", pid_, "/status"));
+  int64_t kilobytes = 0;
+  for (std::string word; status >> word;) {
+    if (word == "VmHWM:") status >> kilobytes;
+  }
+  EXPECT_GT(kilobytes, 0);
+  return kilobytes << 10;
+}
+
+int64_t NumberOf(const std::string& line, const std::string& key) {
+  const std::vector<std::string> parts = absl::StrSplit(line, absl::StrCat("\"", key, "\":"));
+  int64_t number = 0;
   if (parts.size() == 2) {
     const std::string digits = parts[1].substr(0, parts[1].find_first_not_of("0123456789"));
-    EXPECT_TRUE(absl::SimpleAtoi(digits, &port)) << line;
+    EXPECT_TRUE(absl::SimpleAtoi(digits, &number)) << line;
   }
-  return port;
+  return number;
 }
+
+int PortOf(const std::string& line) { return static_cast<int>(NumberOf(line, "port")); }
 
 }  // namespace attune::testing

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ class ServerProgram {
 
   void Signal(int number) const;
 
+  // The most memory that it has had so far. REQUIRES: it runs.
+  int64_t PeakResidentBytes() const;
+
   // The exit code, or minus the signal that ended it.
   int Wait();
 
@@ -43,6 +47,9 @@ class ServerProgram {
   FILE* output_ = nullptr;
   std::string all_;
 };
+
+// The whole number under `key` in a log line, or 0.
+int64_t NumberOf(const std::string& line, const std::string& key);
 
 // The port in a log line, or 0.
 int PortOf(const std::string& line);
