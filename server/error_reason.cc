@@ -12,6 +12,8 @@ absl::string_view ErrorReasonName(ErrorReason reason) {
       return "CALLS_BUDGET_FULL";
     case ErrorReason::kAttentionBudgetFull:
       return "ATTENTION_BUDGET_FULL";
+    case ErrorReason::kStreamsFull:
+      return "STREAMS_FULL";
     case ErrorReason::kOutOfMemory:
       return "OUT_OF_MEMORY";
     case ErrorReason::kOutOfDescriptors:

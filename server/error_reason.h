@@ -14,6 +14,7 @@ enum class ErrorReason {
   kPendingBytesFull,
   kCallsBudgetFull,
   kAttentionBudgetFull,
+  kStreamsFull,
   kOutOfMemory,
   kOutOfDescriptors,
   kDeadlineUnreachable,

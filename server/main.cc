@@ -103,6 +103,8 @@ class Flags {
              "Largest attention map a request may ask for");
     AddBytes("attention-budget", options_.attention_budget_bytes,
              "What all attention maps in progress may hold");
+    Add("max-attention-streams", options_.max_attention_streams,
+        "Most StreamAttentionMap calls at a time");
     AddBytes("calls-budget", options_.calls_budget_bytes,
              "What the messages of all calls under way may take");
     AddBytes("memory-limit", options_.memory_limit_bytes,

@@ -16,9 +16,9 @@ namespace attune {
 inline constexpr std::array kRefusalReasons = {
     ErrorReason::kQueueFull,        ErrorReason::kPendingBytesFull,
     ErrorReason::kCallsBudgetFull,  ErrorReason::kAttentionBudgetFull,
-    ErrorReason::kOutOfMemory,      ErrorReason::kOutOfDescriptors,
-    ErrorReason::kDeadlineUnreachable, ErrorReason::kLoading,
-    ErrorReason::kDraining,
+    ErrorReason::kStreamsFull,      ErrorReason::kOutOfMemory,
+    ErrorReason::kOutOfDescriptors, ErrorReason::kDeadlineUnreachable,
+    ErrorReason::kLoading,          ErrorReason::kDraining,
 };
 // With one more that stands for any other.
 inline constexpr size_t kRefusalCounts = kRefusalReasons.size() + 1;

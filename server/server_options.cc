@@ -104,6 +104,8 @@ absl::Status Validate(const ServerOptions& options) {
   ATTUNE_RETURN_IF_ERROR(CheckRange("attention-budget", options.attention_budget_bytes,
                                     options.max_attention_reply_bytes, kMaxBytes));
   ATTUNE_RETURN_IF_ERROR(
+      CheckRange("max-attention-streams", options.max_attention_streams, 1, kMaxCount));
+  ATTUNE_RETURN_IF_ERROR(
       CheckRange("calls-budget", options.calls_budget_bytes, LargestCallBytes(options), kMaxBytes));
   ATTUNE_RETURN_IF_ERROR(CheckRange("memory-limit", options.memory_limit_bytes, 0, kMaxBytes));
   ATTUNE_RETURN_IF_ERROR(CheckRange("grpc-memory-quota", options.grpc_memory_quota_bytes,

@@ -72,6 +72,9 @@ struct ServerOptions {
   int64_t max_attention_reply_bytes = int64_t{64} << 20;
   int64_t attention_budget_bytes = int64_t{256} << 20;
 
+  // StreamAttentionMap calls that may be open at a time.
+  int64_t max_attention_streams = 16;
+
   // What the messages of all calls under way may take, from when they are read until they are
   // answered.
   int64_t calls_budget_bytes = int64_t{512} << 20;

@@ -14,10 +14,10 @@ namespace attune {
 std::shared_ptr<AttentionStreamCall> AttentionStreamCall::Create(
     grpc::CallbackServerContext& context, const v1::StreamAttentionMapRequest& request,
     RequestPipeline& pipeline, const Tokenizer& tokenizer, std::shared_ptr<Call> call,
-    OnOver on_over) {
+    StreamPlaces::Place place, OnOver on_over) {
   call->record()->AddRequestBytes(static_cast<int64_t>(request.ByteSizeLong()));
-  auto stream = std::make_shared<AttentionStreamCall>(context, request, pipeline, tokenizer,
-                                                      std::move(call), std::move(on_over));
+  auto stream = std::make_shared<AttentionStreamCall>(
+      context, request, pipeline, tokenizer, std::move(call), std::move(place), std::move(on_over));
   MutexLock lock(stream->mu_);
   stream->self_ = stream;
   HandOver(stream.get());
@@ -27,13 +27,15 @@ std::shared_ptr<AttentionStreamCall> AttentionStreamCall::Create(
 AttentionStreamCall::AttentionStreamCall(grpc::CallbackServerContext& context,
                                          const v1::StreamAttentionMapRequest& request,
                                          RequestPipeline& pipeline, const Tokenizer& tokenizer,
-                                         std::shared_ptr<Call> call, OnOver on_over)
+                                         std::shared_ptr<Call> call, StreamPlaces::Place place,
+                                         OnOver on_over)
     : context_(context),
       request_(request),
       pipeline_(pipeline),
       tokenizer_(tokenizer),
       call_(std::move(call)),
       on_over_(std::move(on_over)),
+      place_(std::move(place)),
       request_id_(context, *call_->record()) {}
 
 void AttentionStreamCall::Open() {
@@ -125,6 +127,7 @@ void AttentionStreamCall::OnWriteDone(bool ok) {
 void AttentionStreamCall::End(const absl::Status& status) {
   if (finished_) return;
   finished_ = true;
+  place_.reset();
   request_id_.BeforeFinish(status.ok());
   call_->record()->Finish(status);
   HandOver(this);

@@ -22,6 +22,7 @@
 #include "server/grpc/call_metadata.h"
 #include "server/grpc/open_streams.h"
 #include "server/request_pipeline.h"
+#include "server/stream_places.h"
 
 namespace attune {
 
@@ -35,17 +36,20 @@ class AttentionStreamCall final : public grpc::ServerWriteReactor<v1::StreamAtte
   using OnOver = std::function<void(OpenStream& stream)>;
 
   // The stream keeps itself alive until it is over; all references are borrowed until then. `call`
-  // has a record. `on_over` is called at the end. Open starts it.
+  // has a record. `place` is free again before the client can see the end. `on_over` is called at
+  // the end. Open starts it.
   static std::shared_ptr<AttentionStreamCall> Create(grpc::CallbackServerContext& context,
                                                      const v1::StreamAttentionMapRequest& request,
                                                      RequestPipeline& pipeline,
                                                      const Tokenizer& tokenizer,
-                                                     std::shared_ptr<Call> call, OnOver on_over);
+                                                     std::shared_ptr<Call> call,
+                                                     StreamPlaces::Place place, OnOver on_over);
 
   // Use Create.
   AttentionStreamCall(grpc::CallbackServerContext& context,
                       const v1::StreamAttentionMapRequest& request, RequestPipeline& pipeline,
-                      const Tokenizer& tokenizer, std::shared_ptr<Call> call, OnOver on_over);
+                      const Tokenizer& tokenizer, std::shared_ptr<Call> call,
+                      StreamPlaces::Place place, OnOver on_over);
 
   void Open();
 
@@ -75,6 +79,7 @@ class AttentionStreamCall final : public grpc::ServerWriteReactor<v1::StreamAtte
   const OnOver on_over_;
 
   Mutex mu_;
+  StreamPlaces::Place place_ ABSL_GUARDED_BY(mu_);
   RequestIdReply request_id_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<AttentionStreamCall> self_ ABSL_GUARDED_BY(mu_);  // until OnDone
   std::shared_ptr<AttentionStream> stream_ ABSL_GUARDED_BY(mu_);

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
+#include "engine/base/status_macros.h"
 #include "server/encoder_methods.h"
 #include "server/grpc/attention_stream_call.h"
 #include "server/grpc/call_metadata.h"
@@ -23,7 +24,8 @@ EncoderService::EncoderService(CallGate& gate, CallMonitor& monitor,
       monitor_(monitor),
       authenticator_(authenticator),
       options_(options),
-      streams_(options.stream_stall_timeout) {
+      streams_(options.stream_stall_timeout),
+      attention_places_(options.max_attention_streams) {
   HandOver(this);
 }
 
@@ -137,12 +139,15 @@ Reactor* EncoderService::StartStream(RpcMethod method, grpc::CallbackServerConte
   TakeOver(this);
   gate_.Enter();
   const std::shared_ptr<CallRecord> record = BeginCall(monitor_, method, context);
-  const absl::StatusOr<std::shared_ptr<const Backend>> backend = gate_.backend();
-  if (!backend.ok()) {
+  const auto end = [&](const absl::Status& status) {
     gate_.Leave();
-    return new EndedStream<Reactor>(context, *record, backend.status());
-  }
-  const auto stream = start(*backend, record);
+    return new EndedStream<Reactor>(context, *record, status);
+  };
+  const absl::StatusOr<std::shared_ptr<const Backend>> backend = gate_.backend();
+  if (!backend.ok()) return end(backend.status());
+  const auto started = start(*backend, record);
+  if (!started.ok()) return end(started.status());
+  const auto& stream = *started;
   streams_.Add(*stream);
   // The gate may have closed, and the open streams been ended, before this one was among them.
   const absl::Status refusal = gate_.backend().status();
@@ -155,7 +160,8 @@ grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>*
 EncoderService::StreamEncode(grpc::CallbackServerContext* context) {
   using Reactor = grpc::ServerBidiReactor<v1::StreamEncodeRequest, v1::StreamEncodeResponse>;
   const auto start = [&](const std::shared_ptr<const Backend>& backend,
-                         const std::shared_ptr<CallRecord>& record) {
+                         const std::shared_ptr<CallRecord>& record)
+      -> absl::StatusOr<std::shared_ptr<StreamEncodeCall>> {
     StreamEncodeCall::Options options = StreamOptions(*context, backend);
     options.record = record;
     return StreamEncodeCall::Create(*context, *backend->pipeline, std::move(options));
@@ -167,11 +173,13 @@ grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* EncoderService::Stream
     grpc::CallbackServerContext* context, const v1::StreamAttentionMapRequest* request) {
   using Reactor = grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>;
   const auto start = [&](const std::shared_ptr<const Backend>& backend,
-                         const std::shared_ptr<CallRecord>& record) {
+                         const std::shared_ptr<CallRecord>& record)
+      -> absl::StatusOr<std::shared_ptr<AttentionStreamCall>> {
+    ATTUNE_ASSIGN_OR_RETURN(StreamPlaces::Place place, attention_places_.Take());
     auto call = std::make_shared<Call>(absl::FromChrono(context->deadline()), ClientOf(*context),
                                        WorkClass::kInteractive, record);
     return AttentionStreamCall::Create(*context, *request, *backend->pipeline, *backend->tokenizer,
-                                       std::move(call), StreamOver(backend));
+                                       std::move(call), std::move(place), StreamOver(backend));
   };
   return StartStream<Reactor>(RpcMethod::kStreamAttentionMap, *context, start);
 }
@@ -180,7 +188,8 @@ grpc::ServerReadReactor<v1::HeadStatisticsRequest>* EncoderService::HeadStatisti
     grpc::CallbackServerContext* context, v1::HeadStatisticsResponse* response) {
   using Reactor = grpc::ServerReadReactor<v1::HeadStatisticsRequest>;
   const auto start = [&](const std::shared_ptr<const Backend>& backend,
-                         const std::shared_ptr<CallRecord>& record) {
+                         const std::shared_ptr<CallRecord>& record)
+      -> absl::StatusOr<std::shared_ptr<HeadStatisticsCall>> {
     HeadStatisticsCall::Options options;
     options.deadline = absl::FromChrono(context->deadline());
     options.max_item_time = options_.max_deadline;

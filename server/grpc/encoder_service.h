@@ -9,6 +9,7 @@
 #include "server/grpc/stream_encode_call.h"
 #include "server/security/authenticator.h"
 #include "server/server_options.h"
+#include "server/stream_places.h"
 
 namespace attune {
 
@@ -57,7 +58,7 @@ class EncoderService final : public v1::EncoderService::CallbackService {
                                       const Request& request, Response& response);
 
   // A stream that is counted and among the open ones until it is over. start(backend, record)
-  // creates it.
+  // creates it, or says why not: a StatusOr of a shared_ptr.
   template <typename Reactor, typename Start>
   Reactor* StartStream(RpcMethod method, grpc::CallbackServerContext& context, Start start);
 
@@ -73,6 +74,7 @@ class EncoderService final : public v1::EncoderService::CallbackService {
   const Authenticator& authenticator_;
   const ServerOptions options_;
   OpenStreams streams_;
+  StreamPlaces attention_places_;
 };
 
 }  // namespace attune

@@ -417,6 +417,33 @@ TEST_F(BusyServerTest, AMapThatTakesMuchToMakeNeedsNoMoreOfTheCallsMemoryThanIts
   EXPECT_THAT(server.stub().AttentionMap(context.get(), request, &response), IsGrpcOk());
 }
 
+TEST_F(BusyServerTest, AStreamThatIsOneTooManySaysWhichLimitAndIsTakenWhenAnotherHasEnded) {
+  ServerOptions options = OneWorker();
+  options.max_attention_streams = 2;
+  TestServer server(options);
+  UnreadMap first(server);
+  UnreadMap second(server);
+  const auto open_another = [&server] {
+    v1::StreamAttentionMapRequest request;
+    request.mutable_query()->set_text("cat");
+    const auto context = WithDeadline();
+    const auto stream = server.stub().StreamAttentionMap(context.get(), request);
+    v1::StreamAttentionMapResponse message;
+    while (stream->Read(&message)) {
+    }
+    return FailureOf(stream->Finish(), *context);
+  };
+  ExpectLimitReached(open_another(), "STREAMS_FULL", "max-attention-streams");
+  first.Leave();
+  // The server hears of that a little later.
+  Failure another = open_another();
+  while (Reason(another.status) == "STREAMS_FULL") another = open_another();
+  EXPECT_EQ(another.status.code(), grpc::StatusCode::OK);
+  // It has made room for the next one before its client could see its end.
+  EXPECT_EQ(open_another().status.code(), grpc::StatusCode::OK);
+  second.Leave();
+}
+
 TEST_F(BusyServerTest, AFullAttentionBudgetSaysWhichLimitAndWhenToComeBack) {
   ServerOptions options = OneWorker();
   options.max_attention_reply_bytes = int64_t{8} << 20;
