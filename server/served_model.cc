@@ -72,7 +72,7 @@ void ServedModel::WaitUntilUnused() { users_->WaitUntilAllGone(); }
 WorkLoad ServedModel::load() const {
   const QueueCounts counts = batcher_->counts();
   return {counts.queued_items, counts.queued_tokens, pipeline_->pending_bytes(),
-          pipeline_->attention_reserved_bytes()};
+          pipeline_->attention_reserved_bytes(), options_.max_queue_tokens};
 }
 
 absl::Status ServedModel::StartWorkers(const CpuBudget& cpus, WorkMetrics* metrics) {

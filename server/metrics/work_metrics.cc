@@ -28,6 +28,9 @@ WorkMetrics::WorkMetrics(prometheus::Registry& registry) {
   queue_depth_ =
       NewGauge(registry, "attune_queue_depth", "Texts and other pieces of work that wait");
   queue_tokens_ = NewGauge(registry, "attune_queue_tokens", "Tokens that wait for a worker");
+  queue_tokens_limit_ =
+      NewGauge(registry, "attune_queue_tokens_limit",
+               "Tokens that may wait before calls are refused; 0 until there is a model");
   pending_bytes_ =
       NewGauge(registry, "attune_pending_bytes", "Bytes of text that wait to be tokenised");
   attention_reserved_bytes_ = NewGauge(registry, "attune_attention_reserved_bytes",
@@ -76,6 +79,7 @@ WorkMetrics::WorkMetrics(prometheus::Registry& registry) {
 void WorkMetrics::SetLoad(const WorkLoad& load) {
   queue_depth_->Set(static_cast<double>(load.queue_items));
   queue_tokens_->Set(static_cast<double>(load.queue_tokens));
+  queue_tokens_limit_->Set(static_cast<double>(load.queue_tokens_limit));
   pending_bytes_->Set(static_cast<double>(load.pending_bytes));
   attention_reserved_bytes_->Set(static_cast<double>(load.attention_reserved_bytes));
 }

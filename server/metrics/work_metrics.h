@@ -23,6 +23,8 @@ struct WorkLoad {
   int64_t queue_tokens = 0;
   int64_t pending_bytes = 0;
   int64_t attention_reserved_bytes = 0;
+  // The most that queue_tokens may be.
+  int64_t queue_tokens_limit = 0;
 };
 
 // What happens to the work of calls on its way through the server: the queue, the batches, what is
@@ -55,6 +57,7 @@ class WorkMetrics final : public QueueObserver {
  private:
   prometheus::Gauge* queue_depth_;
   prometheus::Gauge* queue_tokens_;
+  prometheus::Gauge* queue_tokens_limit_;
   prometheus::Gauge* pending_bytes_;
   prometheus::Gauge* attention_reserved_bytes_;
   prometheus::Gauge* attention_streams_;

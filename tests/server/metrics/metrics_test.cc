@@ -127,12 +127,13 @@ TEST(MetricsTest, ANewModelTakesThePlaceOfTheOld) {
 
 TEST(MetricsTest, LoadIsAskedForWhenItIsScraped) {
   Metrics metrics;
-  metrics.SetLoadSource([] { return WorkLoad{1, 20, 300, 4000}; });
+  metrics.SetLoadSource([] { return WorkLoad{1, 20, 300, 4000, 50000}; });
   const std::string text = metrics.Text();
   EXPECT_THAT(text, HasSubstr("attune_queue_depth 1\n"));
   EXPECT_THAT(text, HasSubstr("attune_queue_tokens 20\n"));
   EXPECT_THAT(text, HasSubstr("attune_pending_bytes 300\n"));
   EXPECT_THAT(text, HasSubstr("attune_attention_reserved_bytes 4000\n"));
+  EXPECT_THAT(text, HasSubstr("attune_queue_tokens_limit 50000\n"));
 }
 
 TEST(MetricsTest, RefusalsCountByTheirReason) {
