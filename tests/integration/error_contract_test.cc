@@ -3,6 +3,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <atomic>
 #include <future>
 #include <optional>
 #include <string>
@@ -377,6 +378,38 @@ TEST_F(BusyServerTest, AnItemOfAStreamThatIsRefusedHasTheDetailsOfARefusedCall) 
   }
   EXPECT_THAT(stream->Finish(), IsGrpcOk());
   EXPECT_GT(refused, 0);
+}
+
+TEST_F(BusyServerTest, TooMuchTextThatWaitsToBeTokenizedSaysWhichLimitAndWhenToComeBack) {
+  ServerOptions options = OneWorker();
+  options.max_pending_bytes = 1;  // so one request at a time
+  TestServer server(options);
+  // A few tenths of a second for the tokenizer, again and again.
+  v1::TokenizeRequest slow;
+  for (int i = 0; i < 3; ++i) slow.mutable_texts()->add_values(std::string(1 << 20, '!'));
+  std::atomic<bool> stop{false};
+  auto busy = std::async(std::launch::async, [&] {
+    while (!stop) {
+      v1::TokenizeResponse response;
+      const auto context = WithDeadline();
+      server.stub().Tokenize(context.get(), slow, &response);
+    }
+  });
+  // Too much text to be tokenised where it arrives, but a single token.
+  const v1::EncodeRequest request = Texts({std::string(16 << 10, 'a')});
+  // Until a request comes while another is being tokenised.
+  const auto refused = [](auto&& send) {
+    Failure failure = send();
+    for (int i = 0; i < 1000 && failure.status.code() == 0; ++i) failure = send();
+    return failure;
+  };
+  ExpectLimitReached(refused([&] { return OverGrpc(server, request); }), "PENDING_BYTES_FULL",
+                     "max-pending-bytes");
+  ExpectLimitReached(refused([&] { return OverHttp(server.server().http_port(), request); }),
+                     "PENDING_BYTES_FULL", "max-pending-bytes");
+  stop = true;
+  busy.get();
+  EXPECT_EQ(OverGrpc(server, request).status.code(), grpc::StatusCode::OK);
 }
 
 TEST_F(BusyServerTest, TooMuchMemoryOfOtherCallsSaysWhichLimitAndWhenToComeBack) {
