@@ -6,6 +6,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/input_flags.h"
 #include "client/cli/json.h"
+#include "client/cli/known_vectors.h"
 #include "client/cli/load_generator.h"
 #include "client/cli/percentile.h"
 #include "client/cli/sample_texts.h"
@@ -35,30 +36,42 @@ Json LengthClassesToJson(const LoadReport& report) {
   return classes;
 }
 
+Json LatenciesToJson(const std::vector<double>& latencies_ms) {
+  Json json = Json::object();
+  for (const auto& [name, percent] : kPercentiles) json[name] = Percentile(latencies_ms, percent);
+  return json;
+}
+
 Json ReportToJson(const LoadReport& report, const std::string& model) {
   Json json = {{"model", model},
                {"requests", report.requests},
                {"succeeded", report.succeeded},
+               {"wrong", report.wrong},
                {"not_sent", report.not_sent},
                {"seconds", report.elapsed_seconds},
                {"requests_per_second", PerSecond(report.succeeded, report.elapsed_seconds)},
                {"texts_per_second", PerSecond(report.texts, report.elapsed_seconds)},
                {"tokens_per_second", PerSecond(report.tokens, report.elapsed_seconds)},
-               {"latency_ms", Json::object()},
+               {"goodput", report.goodput},
+               {"latency_ms", LatenciesToJson(report.latencies_ms)},
                {"errors", Json::object()},
+               {"reasons", Json::object()},
+               {"error_latency_ms", LatenciesToJson(report.error_latencies_ms)},
                {"client_cpu_seconds", report.client_cpu_seconds}};
-  for (const auto& [name, percent] : kPercentiles) {
-    json["latency_ms"][name] = Percentile(report.latencies_ms, percent);
-  }
   json["latency_ms_by_tokens"] = LengthClassesToJson(report);
   for (const auto& [code, count] : report.errors) {
     json["errors"][absl::StatusCodeToString(code)] = count;
+  }
+  for (const auto& [reason, count] : report.reasons) json["reasons"][reason] = count;
+  if (report.health) {
+    json["health"] = {{"failed", report.health->failed},
+                      {"latency_ms", LatenciesToJson(report.health->latencies_ms)}};
   }
   if (report.server_cpu_seconds) json["server_cpu_seconds"] = *report.server_cpu_seconds;
   return json;
 }
 
-std::string ReportToText(const LoadReport& report, const std::string& model) {
+std::string ReportToText(const LoadReport& report, const std::string& model, bool verified) {
   Table table({{.name = ""}, {.name = ""}});
   table.AddRow({"model", model});
   table.AddRow({"requests", absl::StrFormat("%d, of which %d succeeded, in %.2f s", report.requests,
@@ -69,6 +82,7 @@ std::string ReportToText(const LoadReport& report, const std::string& model) {
   table.AddRow({"requests/s", rate(report.succeeded)});
   table.AddRow({"texts/s", rate(report.texts)});
   table.AddRow({"tokens/s", rate(report.tokens)});
+  table.AddRow({"goodput/s", absl::StrFormat("%.1f", report.goodput)});
   for (const auto& [name, percent] : kPercentiles) {
     table.AddRow({absl::StrCat("latency ", name),
                   absl::StrFormat("%.3f ms", Percentile(report.latencies_ms, percent))});
@@ -80,6 +94,21 @@ std::string ReportToText(const LoadReport& report, const std::string& model) {
   }
   for (const auto& [code, count] : report.errors) {
     table.AddRow({absl::StrCat("error ", absl::StatusCodeToString(code)), absl::StrCat(count)});
+  }
+  for (const auto& [reason, count] : report.reasons) {
+    table.AddRow({absl::StrCat("reason ", reason), absl::StrCat(count)});
+  }
+  if (!report.error_latencies_ms.empty()) {
+    table.AddRow(
+        {"error p99", absl::StrFormat("%.3f ms", Percentile(report.error_latencies_ms, 99))});
+  }
+  if (verified) table.AddRow({"wrong answers", absl::StrCat(report.wrong)});
+  if (report.health) {
+    table.AddRow(
+        {"health p99", absl::StrFormat("%.3f ms (%d checks, %d failed)",
+                                       Percentile(report.health->latencies_ms, 99),
+                                       report.health->latencies_ms.size() + report.health->failed,
+                                       report.health->failed)});
   }
   if (report.not_sent > 0) {
     table.AddRow({"not sent", absl::StrCat(report.not_sent, " (--max-outstanding was reached)")});
@@ -97,14 +126,19 @@ class BenchCommand : public Command {
   absl::Status Run() override;
 
  private:
+  // Those of --input, or none.
   absl::StatusOr<std::vector<std::string>> LoadTexts() const;
-  absl::StatusOr<NextTexts> TextMaker();
+  // Of `texts` in turn; of the book if there are none.
+  absl::StatusOr<NextTexts> TextMaker(const std::vector<std::string>& texts) const;
+  // Whether the load can be said to have worked at all.
+  static absl::Status Judge(const LoadReport& report);
 
   LoadOptions load_;
   int max_attempts_ = 1;
   int texts_per_request_ = 1;
   std::string words_ = "5-40";
   InputFlags input_;
+  bool verify_ = false;
   std::string format_ = "table";
 };
 
@@ -139,10 +173,16 @@ BenchCommand::BenchCommand(CLI::App& parent)
            "Words per text of the built-in book: MIN-MAX, or mixed for mostly few and some many")
       .Valid([](absl::string_view text) { return ParseWordRange(text).status(); })
       .ShowDefault();
-  flags()
-      .Add("-i,--input", input_.path, "Texts to send, one a line, instead of the book")
-      .Takes("FILE");
+  const Flag input =
+      flags()
+          .Add("-i,--input", input_.path, "Texts to send, one a line, instead of the book")
+          .Takes("FILE");
   flags().Add("--input-format", input_.format, "As for encode").OneOf({"text", "jsonl"});
+  flags()
+      .AddSwitch("--verify", verify_,
+                 "Ask for the vector of each text before the load, and compare all later ones with "
+                 "it, bit for bit")
+      .Needs(input);
   flags()
       .Add("--connections", load_.connections, "Connections that share the requests")
       .InRange(1, kMaxConnections)
@@ -161,14 +201,17 @@ BenchCommand::BenchCommand(CLI::App& parent)
            "Report what this process, the server on this machine, costs meanwhile")
       .Positive()
       .Takes("PID");
+  flags().AddSwitch("--probe-health", load_.probe_health,
+                    "Measure health checks on a connection of their own meanwhile");
   flags().Add("--seed", load_.seed, "Of the random texts and arrivals").ShowDefault();
   flags().Add("-f,--format", format_, "How to print it").OneOf({"table", "json"}).ShowDefault();
 }
 
 absl::StatusOr<std::vector<std::string>> BenchCommand::LoadTexts() const {
+  std::vector<std::string> texts;
+  if (input_.path.empty()) return texts;
   const auto source = InputSource::Open(input_);
   if (!source.ok()) return source.status();
-  std::vector<std::string> texts;
   while (texts.size() < kMaxInputTexts) {
     absl::StatusOr<std::optional<EncodeInput>> input = (*source)->Next();
     if (!input.ok()) return input.status();
@@ -179,23 +222,21 @@ absl::StatusOr<std::vector<std::string>> BenchCommand::LoadTexts() const {
   return texts;
 }
 
-absl::StatusOr<NextTexts> BenchCommand::TextMaker() {
+absl::StatusOr<NextTexts> BenchCommand::TextMaker(const std::vector<std::string>& texts) const {
   const size_t count = static_cast<size_t>(texts_per_request_);
-  if (input_.path.empty()) {
+  if (texts.empty()) {
     const absl::StatusOr<WordRange> range = ParseWordRange(words_);
     if (!range.ok()) return range.status();
     return [count, range = *range, random = std::mt19937_64(load_.seed)]() mutable {
-      std::vector<std::string> texts(count);
-      for (std::string& text : texts) text = SampleText(range, random);
-      return texts;
+      std::vector<std::string> sample(count);
+      for (std::string& text : sample) text = SampleText(range, random);
+      return sample;
     };
   }
-  absl::StatusOr<std::vector<std::string>> all = LoadTexts();
-  if (!all.ok()) return all.status();
-  return [count, all = *std::move(all), next = size_t{0}]() mutable {
-    std::vector<std::string> texts(count);
-    for (std::string& text : texts) text = all[next++ % all.size()];
-    return texts;
+  return [count, &texts, next = size_t{0}]() mutable {
+    std::vector<std::string> some(count);
+    for (std::string& text : some) text = texts[next++ % texts.size()];
+    return some;
   };
 }
 
@@ -205,21 +246,34 @@ absl::Status BenchCommand::Run() {
   // Says at once if there is no server, and which model the numbers are of.
   const absl::StatusOr<v1::GetModelResponse> model = (*client)->GetModel();
   if (!model.ok()) return model.status();
-  const absl::StatusOr<NextTexts> next_texts = TextMaker();
+  const absl::StatusOr<std::vector<std::string>> texts = LoadTexts();
+  if (!texts.ok()) return texts.status();
+  const absl::StatusOr<NextTexts> next_texts = TextMaker(*texts);
   if (!next_texts.ok()) return next_texts.status();
+  absl::StatusOr<KnownVectors> known = KnownVectors();
+  if (verify_) known = KnownVectors::Ask(**client, *texts, LoadEncodeOptions());
+  if (!known.ok()) return known.status();
+  if (verify_) load_.known = &*known;
   load_.client = client_options();
   load_.client.max_attempts = max_attempts_;
   const absl::StatusOr<LoadReport> report = RunLoad(load_, *next_texts);
   if (!report.ok()) return report.status();
   absl::Status status = Print(
       format_ == "json" ? absl::StrCat(DumpJson(ReportToJson(*report, model->name()), 2), "\n")
-                        : ReportToText(*report, model->name()));
-  if (!status.ok() || report->succeeded > 0) return status;
-  if (report->errors.empty()) {
+                        : ReportToText(*report, model->name(), verify_));
+  return status.ok() ? Judge(*report) : status;
+}
+
+absl::Status BenchCommand::Judge(const LoadReport& report) {
+  if (report.wrong > 0) {
+    return absl::InternalError(absl::StrCat(report.wrong, " answers were wrong"));
+  }
+  if (report.succeeded > 0) return absl::OkStatus();
+  if (report.errors.empty()) {
     return absl::InvalidArgumentError("no request was measured: --duration ended before the first");
   }
-  return absl::Status(report->errors.begin()->first,
-                      absl::StrCat("no request succeeded: ", report->first_error));
+  return absl::Status(report.errors.begin()->first,
+                      absl::StrCat("no request succeeded: ", report.first_error));
 }
 
 }  // namespace

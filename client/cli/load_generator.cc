@@ -11,6 +11,7 @@
 #include "attune/v1/attune.grpc.pb.h"
 #include "client/channel.h"
 #include "client/cli/process_cpu.h"
+#include "client/error_details.h"
 #include "client/grpc_status.h"
 #include "grpcpp/completion_queue.h"
 
@@ -23,6 +24,7 @@ struct LoadCall {
   grpc::Status status;
   std::unique_ptr<grpc::ClientAsyncResponseReaderInterface<v1::EncodeResponse>> reader;
   absl::Time intended;  // the time of sending; in open loop, when it should have been sent
+  std::vector<std::string> texts;  // if the answer is to be compared
 };
 
 // Where LoadReport::latencies_ms_by_tokens counts a request.
@@ -32,8 +34,12 @@ uint64_t LengthClass(uint64_t tokens) { return std::bit_ceil(std::max(tokens, ui
 // cost per request stays small.
 class LoadRun {
  public:
-  LoadRun(const LoadOptions& options, const NextTexts& next_texts)
-      : options_(options), next_texts_(next_texts), random_(options.seed) {
+  // `health` asks for the server's; null if nobody does.
+  LoadRun(const LoadOptions& options, const NextTexts& next_texts, std::unique_ptr<Client> health)
+      : options_(options),
+        next_texts_(next_texts),
+        health_client_(std::move(health)),
+        random_(options.seed) {
     ClientOptions client = options.client;
     client.private_connection = true;
     for (int i = 0; i < options.connections; ++i) {
@@ -55,8 +61,13 @@ class LoadRun {
     stop_sending_ = measure_from_ + options_.duration;
     cpu_at_start_ = ReadCpu();  // if nothing is ever measured
     options_.rate ? OpenLoop() : ClosedLoop();
+    if (probe_) report_.health = probe_->Stop();
     report_.elapsed_seconds =
         absl::ToDoubleSeconds(std::max(last_answer_, measure_from_) - measure_from_);
+    if (last_sent_ > measure_from_) {
+      report_.goodput = static_cast<double>(right_at_last_sending_) /
+                        absl::ToDoubleSeconds(last_sent_ - measure_from_);
+    }
     const CpuSeconds cpu = ReadCpu();
     report_.client_cpu_seconds = cpu.client - cpu_at_start_.client;
     if (options_.server_pid) {
@@ -65,6 +76,7 @@ class LoadRun {
       report_.server_cpu_seconds = *cpu.server - *cpu_at_start_.server;
     }
     std::sort(report_.latencies_ms.begin(), report_.latencies_ms.end());
+    std::sort(report_.error_latencies_ms.begin(), report_.error_latencies_ms.end());
     for (auto& [tokens, latencies] : report_.latencies_ms_by_tokens) {
       std::sort(latencies.begin(), latencies.end());
     }
@@ -115,17 +127,26 @@ class LoadRun {
     call->intended = intended;
     call->context.set_deadline(absl::ToChronoTime(intended + options_.client.deadline));
     v1::EncodeRequest request;
-    for (std::string& text : next_texts_()) {
-      request.mutable_texts()->add_values(std::move(text));
-    }
-    request.mutable_options()->set_truncation(v1::TRUNCATION_RIGHT);
+    std::vector<std::string> texts = next_texts_();
+    request.mutable_texts()->mutable_values()->Assign(texts.begin(), texts.end());
+    if (options_.known != nullptr) call->texts = std::move(texts);
+    *request.mutable_options() = LoadEncodeOptions();
     const size_t stub = sent_ % stubs_.size();
     call->reader = stubs_[stub]->AsyncEncode(&call->context, request, &queue_);
     LoadCall* tag = call.release();  // owned by the queue until its event
     tag->reader->Finish(&tag->response, &tag->status, tag);
     ++sent_;
-    if (intended >= measure_from_ && measured_++ == 0) cpu_at_start_ = ReadCpu();
+    if (intended >= measure_from_) CountSending();
     ++outstanding_;
+  }
+
+  void CountSending() {
+    if (measured_++ == 0) {
+      cpu_at_start_ = ReadCpu();
+      if (health_client_ != nullptr) probe_.emplace(std::move(health_client_));
+    }
+    last_sent_ = absl::Now();
+    right_at_last_sending_ = right_;
   }
 
   // Handles one answer, or returns at `until` without.
@@ -136,7 +157,12 @@ class LoadRun {
     if (event != grpc::CompletionQueue::GOT_EVENT) return;
     const std::unique_ptr<LoadCall> call(static_cast<LoadCall*>(tag));
     --outstanding_;
-    if (call->intended >= measure_from_) Record(*call, absl::Now());
+    const absl::Time now = absl::Now();
+    const bool wrong = call->status.ok() && options_.known != nullptr &&
+                       !options_.known->AreOf(call->texts, call->response);
+    if (wrong) ++report_.wrong;  // is so in the warm-up, too
+    if (call->status.ok() && !wrong && now >= measure_from_) ++right_;
+    if (call->intended >= measure_from_) Record(*call, now);
   }
 
   void Record(const LoadCall& call, absl::Time now) {
@@ -146,6 +172,8 @@ class LoadRun {
       const absl::Status status = ToAbslStatus(call.status);
       if (report_.errors.empty()) report_.first_error = std::string(status.message());
       ++report_.errors[status.code()];
+      if (const auto reason = ReasonOfError(status)) ++report_.reasons[*reason];
+      report_.error_latencies_ms.push_back(absl::ToDoubleMilliseconds(now - call.intended));
       return;
     }
     ++report_.succeeded;
@@ -160,12 +188,17 @@ class LoadRun {
 
   const LoadOptions& options_;
   const NextTexts& next_texts_;
+  std::unique_ptr<Client> health_client_;  // until the measuring begins
+  std::optional<HealthProbe> probe_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<v1::EncoderService::StubInterface>> stubs_;
   grpc::CompletionQueue queue_;
   absl::Time measure_from_;
   absl::Time stop_sending_;
   absl::Time last_answer_ = absl::InfinitePast();
+  absl::Time last_sent_ = absl::InfinitePast();
+  uint64_t right_ = 0;  // answers since the measuring began
+  uint64_t right_at_last_sending_ = 0;
   CpuSeconds cpu_at_start_;  // of measuring
   uint64_t sent_ = 0;
   uint64_t measured_ = 0;  // sent since the warm-up
@@ -174,6 +207,12 @@ class LoadRun {
 };
 
 }  // namespace
+
+v1::EncodeOptions LoadEncodeOptions() {
+  v1::EncodeOptions options;
+  options.set_truncation(v1::TRUNCATION_RIGHT);
+  return options;
+}
 
 absl::StatusOr<LoadReport> RunLoad(const LoadOptions& options, const NextTexts& next_texts) {
   if (absl::Status status = options.client.Validate(); !status.ok()) return status;
@@ -190,7 +229,15 @@ absl::StatusOr<LoadReport> RunLoad(const LoadOptions& options, const NextTexts& 
   if (options.server_pid) {
     if (auto cpu = CpuSecondsOf(*options.server_pid); !cpu.ok()) return cpu.status();
   }
-  return LoadRun(options, next_texts).Run();
+  std::unique_ptr<Client> health;
+  if (options.probe_health) {
+    ClientOptions own_connection = options.client;
+    own_connection.private_connection = true;
+    auto client = Client::Create(own_connection);
+    if (!client.ok()) return client.status();
+    health = *std::move(client);
+  }
+  return LoadRun(options, next_texts, std::move(health)).Run();
 }
 
 }  // namespace attune::cli

@@ -5,6 +5,8 @@
 #include <cstdlib>
 
 #include "absl/time/time.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "grpcpp/server_builder.h"
 #include "tests/client/attention_parts.h"
 
@@ -192,6 +194,15 @@ grpc::Status FakeHealth::Watch(grpc::ServerContext* context,
     if (state_ == state) changed_.WaitFor(mu_, kWatchPoll);
   }
   return grpc::Status::OK;
+}
+
+grpc::Status RefusedFor(const std::string& reason) {
+  google::rpc::ErrorInfo info;
+  info.set_reason(reason);
+  google::rpc::Status details;
+  details.set_code(grpc::StatusCode::RESOURCE_EXHAUSTED);
+  details.add_details()->PackFrom(info);
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED, "full", details.SerializeAsString()};
 }
 
 FakeServer::FakeServer(bool with_health) {

@@ -100,6 +100,9 @@ class FakeHealth final : public grpc::health::v1::Health::Service {
   bool saw_deadline_ ABSL_GUARDED_BY(mu_) = false;
 };
 
+// RESOURCE_EXHAUSTED, "full", with `reason` in its details.
+grpc::Status RefusedFor(const std::string& reason);
+
 class FakeServer {
  public:
   // `with_health` false: a server that has no health service at all.

@@ -16,9 +16,11 @@ namespace {
 
 using ::attune::testing::FakeEncoder;
 using ::attune::testing::FakeServer;
+using ::attune::testing::RefusedFor;
 using ::attune::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -188,6 +190,106 @@ TEST(LoadGeneratorTest, ReportsWhatTheServersProcessCost) {
   ASSERT_TRUE(report.server_cpu_seconds.has_value());
   // The kernel counts the one in ticks of at most 10 ms, at both ends, and the other exactly.
   EXPECT_NEAR(*report.server_cpu_seconds, report.client_cpu_seconds, 0.05);
+}
+
+TEST(LoadGeneratorTest, TellsRefusalsApartByTheServersReason) {
+  FakeServer server;
+  Mutex mu;
+  int calls = 0;
+  server.encoder().encode = [&](grpc::ServerContext&, const v1::EncodeRequest& request,
+                                v1::EncodeResponse& response) {
+    MutexLock lock(mu);
+    switch (calls++ % 5) {
+      case 0:
+      case 1:
+        return RefusedFor("QUEUE_FULL");
+      case 2:
+        return RefusedFor("DEADLINE_UNREACHABLE");
+      case 3:
+        return grpc::Status(grpc::StatusCode::INTERNAL, "no reason");
+      default:
+        return FakeEncoder::DefaultEncode(request, response);
+    }
+  };
+  LoadOptions options = OptionsFor(server);
+  options.max_requests = 10;
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const LoadReport report, RunLoad(options, TwoTexts));
+  EXPECT_THAT(report.reasons,
+              ElementsAre(Pair("DEADLINE_UNREACHABLE", 2u), Pair("QUEUE_FULL", 4u)));
+  EXPECT_THAT(report.errors, ElementsAre(Pair(absl::StatusCode::kResourceExhausted, 6u),
+                                         Pair(absl::StatusCode::kInternal, 2u)));
+  EXPECT_THAT(report.error_latencies_ms, SizeIs(8));
+}
+
+// What the fake says of TwoTexts.
+KnownVectors KnownOfTwoTexts() {
+  const FakeServer server;
+  ClientOptions options;
+  options.address = server.address();
+  const auto client = Client::Create(options);
+  return *KnownVectors::Ask(**client, TwoTexts(), LoadEncodeOptions());
+}
+
+TEST(LoadGeneratorTest, FindsAnswersThatAreNotTheTexts) {
+  FakeServer server;
+  const KnownVectors known = KnownOfTwoTexts();
+  Mutex mu;
+  int calls = 0;
+  server.encoder().encode = [&](grpc::ServerContext&, const v1::EncodeRequest& request,
+                                v1::EncodeResponse& response) {
+    const grpc::Status status = FakeEncoder::DefaultEncode(request, response);
+    MutexLock lock(mu);
+    // Right vectors, of each other's texts.
+    if (calls++ % 5 == 0) response.mutable_embeddings()->SwapElements(0, 1);
+    return status;
+  };
+  LoadOptions options = OptionsFor(server);
+  options.max_requests = 20;
+  options.known = &known;
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const LoadReport report, RunLoad(options, TwoTexts));
+  EXPECT_EQ(report.wrong, 4u);
+  EXPECT_EQ(report.succeeded, 20u);
+}
+
+TEST(LoadGeneratorTest, GoodputIsOfRightAnswersWhileTheLoadIsOn) {
+  FakeServer server;
+  const KnownVectors known = KnownOfTwoTexts();
+  server.encoder().encode = [](grpc::ServerContext&, const v1::EncodeRequest& request,
+                               v1::EncodeResponse& response) {
+    const grpc::Status status = FakeEncoder::DefaultEncode(request, response);
+    response.mutable_embeddings()->SwapElements(0, 1);
+    return status;
+  };
+  LoadOptions options = OptionsFor(server);
+  options.max_requests = 20;
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const LoadReport believed, RunLoad(options, TwoTexts));
+  EXPECT_GT(believed.goodput, 0);
+  options.known = &known;
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const LoadReport checked, RunLoad(options, TwoTexts));
+  EXPECT_EQ(checked.goodput, 0);
+}
+
+TEST(LoadGeneratorTest, ProbesHealthWhileItMeasures) {
+  FakeServer server;
+  LoadOptions options = OptionsFor(server);
+  options.duration = absl::Milliseconds(200);
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const LoadReport unasked, RunLoad(options, TwoTexts));
+  EXPECT_FALSE(unasked.health.has_value());
+  options.probe_health = true;
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const LoadReport healthy, RunLoad(options, TwoTexts));
+  ASSERT_TRUE(healthy.health.has_value());
+  EXPECT_FALSE(healthy.health->latencies_ms.empty());
+  EXPECT_EQ(healthy.health->failed, 0u);
+}
+
+TEST(LoadGeneratorTest, CountsHealthChecksThatDoNotFindItServing) {
+  FakeServer server(/*with_health=*/false);
+  LoadOptions options = OptionsFor(server);
+  options.max_requests = 1;
+  options.probe_health = true;
+  ATTUNE_ASSERT_OK_AND_ASSIGN(const LoadReport report, RunLoad(options, TwoTexts));
+  EXPECT_THAT(report.health->latencies_ms, IsEmpty());
+  EXPECT_GE(report.health->failed, 1u);
 }
 
 TEST(LoadGeneratorTest, RefusesAProcessThatIsNotThere) {

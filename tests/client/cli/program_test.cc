@@ -1,4 +1,5 @@
 // The `attune` program as a user runs it, against a scripted server.
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ using ::attune::testing::kOk;
 using ::attune::testing::kUsage;
 using ::attune::testing::ProgramResult;
 using ::attune::testing::ProgramTest;
+using ::attune::testing::RefusedFor;
 using ::grpc::health::v1::HealthCheckResponse;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -63,6 +65,7 @@ TEST_F(ProgramTest, WrongUsageExitsWith2AndSaysWhatIsWrong) {
       {{"attend", "--example", "z"}, "z not in"},
       {{"bench", "--rate", "5", "--clients", "2"}, "excludes"},
       {{"bench", "--words", "9-3"}, "MIN <= MAX"},
+      {{"bench", "--verify"}, "--input"},
   };
   for (const auto& c : cases) {
     const ProgramResult result = Attune(c.arguments);
@@ -412,6 +415,42 @@ TEST_F(ProgramTest, BenchRunsAnOpenLoopOnTextsOfAFile) {
       {"bench", "--rate", "500", "--duration", "200ms", "--warmup", "10ms", "--input", path});
   ASSERT_EQ(result.exit_code, kOk) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("latency p99.9"), HasSubstr("client CPU")));
+}
+
+TEST_F(ProgramTest, BenchVerifiesAnswersAndProbesHealth) {
+  const ProgramResult result =
+      Attune({"bench", "--requests", "20", "--warmup", "1us", "--input",
+              File("texts.txt", "a\nbb\n"), "--verify", "--probe-health", "--format", "json"});
+  ASSERT_EQ(result.exit_code, kOk) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["wrong"], 0);
+  EXPECT_GT(json["goodput"], 0);
+  EXPECT_EQ(json["health"]["failed"], 0);
+}
+
+TEST_F(ProgramTest, BenchFailsWhenAnAnswerIsWrong) {
+  // Right the first time, when the vectors are asked for before the load.
+  std::atomic<int> calls = 0;
+  server_.encoder().encode = [&calls](grpc::ServerContext&, const v1::EncodeRequest& request,
+                                      v1::EncodeResponse& response) {
+    const grpc::Status status = FakeEncoder::DefaultEncode(request, response);
+    if (calls++ > 0) response.mutable_embeddings(0)->set_values(0, 7);
+    return status;
+  };
+  const ProgramResult result =
+      Attune({"bench", "--requests", "20", "--warmup", "1us", "--input",
+              File("texts.txt", "a\nbb\n"), "--verify", "--format", "json"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_EQ(Json::parse(result.out)["wrong"], 20);
+  EXPECT_THAT(result.err, HasSubstr("20 answers were wrong"));
+}
+
+TEST_F(ProgramTest, BenchShowsTheReasonsOfRefusals) {
+  server_.encoder().encode = [](grpc::ServerContext&, const v1::EncodeRequest&,
+                                v1::EncodeResponse&) { return RefusedFor("QUEUE_FULL"); };
+  const ProgramResult result = Attune({"bench", "--requests", "5", "--warmup", "1us"});
+  EXPECT_EQ(result.exit_code, kError);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("reason QUEUE_FULL"), HasSubstr("error p99")));
 }
 
 TEST_F(ProgramTest, BenchFailsWhenNothingSucceeds) {
