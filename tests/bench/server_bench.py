@@ -15,44 +15,27 @@ import contextlib
 import json
 import os
 import pathlib
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE / "peers"))
 
 import engine_process  # noqa: E402
 import http_load  # noqa: E402
 import machine  # noqa: E402
-
-START_SECONDS = 60
-
-
-def positive_numbers(text):
-    try:
-        values = [float(value) for value in text.split(",")]
-    except ValueError:
-        values = [0]
-    if min(values) <= 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers above 0")
-    return values
+from bench_options import ROOT, add_programs, check_files, positive_numbers  # noqa: E402
+from server_process import AttuneServer, ServerProcess, free_port  # noqa: E402
 
 
 def parse_options(arguments):
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    model = os.environ.get("ATTUNE_TEST_MODEL") or cache / "attune/all-MiniLM-L6-v2"
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--build", type=pathlib.Path, default=ROOT / "build/release", metavar="FOLDER",
-        help="whose programs to run (default: build/release)")
-    add("--model", type=pathlib.Path, default=pathlib.Path(model), metavar="FOLDER")
+    add_programs(parser)
     add("--workload", type=pathlib.Path, default=ROOT / "build/peers/workload.json",
         metavar="FILE")
     add("--precision", default="f32", help="f32 (default), bf16 or int8")
@@ -72,10 +55,8 @@ def parse_options(arguments):
         help="the model as TEI wants it, with onnx/model.onnx for ONNX Runtime (default: --model)")
     add("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(arguments)
-    for path in (options.workload, options.build / "tests/bench/engine_bench",
-                 options.build / "server/attune-server", options.build / "client/attune"):
-        if not path.exists():
-            parser.error(f"{path} is not there")
+    check_files(parser, options.workload, options.build / "tests/bench/engine_bench",
+                options.build / "server/attune-server", options.build / "client/attune")
     return options
 
 
@@ -93,83 +74,6 @@ class Engine:
         """Now, to pooled vectors, on the first 256 mixed texts: the median of 3 passes."""
         answer = self.process.ask(run="mixed", texts=256, output="pooled", passes=3)
         return answer["tokens"] / statistics.median(answer["seconds"])
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-class ServerProcess:
-    """A server on a port of loopback, until the end of the block."""
-
-    def __init__(self, argv, environment=None):
-        self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([str(argument) for argument in argv], stdout=self.log,
-                                        stderr=self.log, env=os.environ | (environment or {}))
-
-    def is_serving(self):
-        raise NotImplementedError
-
-    def __enter__(self):
-        give_up = time.monotonic() + START_SECONDS
-        while not self.is_serving():
-            if self.process.poll() is not None:
-                self.log.seek(0)
-                sys.exit(self.log.read().decode(errors="replace"))
-            if time.monotonic() > give_up:
-                self.process.kill()
-                sys.exit(f"server_bench: the server did not serve within {START_SECONDS} s")
-            time.sleep(0.1)
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
-
-    def cpu_seconds(self):
-        stat = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8")
-        fields = stat.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def resident_mb(self):
-        """The most memory it ever had."""
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
-        line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) / 1024
-
-
-class AttuneServer(ServerProcess):
-    """Measured by `attune bench`."""
-
-    def __init__(self, options):
-        self.attune = options.build / "client/attune"
-        self.address = f"127.0.0.1:{free_port()}"
-        super().__init__([options.build / "server/attune-server", "--grpc-address", self.address,
-                          "--http-address", "off", "--ops-address", "off", "--access-log", "false",
-                          "--model", options.model, "--threads", options.threads,
-                          "--precision", options.precision, "--drain-delay", "0s"])
-
-    def is_serving(self):
-        return self.run_client("health").returncode == 0
-
-    def run_client(self, *arguments):
-        return subprocess.run([self.attune, *map(str, arguments)], capture_output=True, text=True,
-                              env=os.environ | {"ATTUNE_SERVER": self.address}, check=False)
-
-    def load(self, options, texts, *kind):
-        """The report of one run of `attune bench`."""
-        result = self.run_client(
-            "bench", "--input", texts, "--input-format", "text", "--duration",
-            f"{options.duration}s", "--warmup", f"{options.warmup}s", "--server-pid", self.process.pid, "--format", "json", *kind)
-        if result.returncode != 0:
-            sys.exit(f"server_bench: attune bench failed: {result.stderr}")
-        return json.loads(result.stdout)
 
 
 class TeiServer(ServerProcess):
@@ -202,7 +106,7 @@ def run_loads(options, server, engine, texts):
     rates = [engine.tokens_per_second()]
 
     def run(name, *kind):
-        report = server.load(options, texts, *kind)
+        report = server.load(texts, options.duration, options.warmup, *kind)
         rates.append(engine.tokens_per_second())
         loads.append({"load": name, "report": report,
                       "engine_tokens_per_second": statistics.mean(rates[-2:])})
@@ -233,7 +137,9 @@ def measure(options):
         file = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".txt"))
         file.write("".join(f"{text}\n" for text in workload["mixed_texts"]))
         file.flush()
-        server = stack.enter_context(AttuneServer(options))
+        server = stack.enter_context(
+            AttuneServer(options.build, options.model, "--threads", options.threads, "--precision",
+                         options.precision))
         engine = Engine(options)
         stack.enter_context(engine.process)
         results["loads"] = run_loads(options, server, engine, file.name)
