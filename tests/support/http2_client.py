@@ -92,6 +92,8 @@ class Http2Client:
 
     def __init__(self, port, patience=60, preface=True, sock=None):
         self.socket = sock or socket.create_connection(("127.0.0.1", port), timeout=patience)
+        # A call is several small writes; without this each would wait for the last to be acknowledged.
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.patience = patience
         self.goaway = None  # the error code of the peer's farewell
         self.closed = False
