@@ -80,14 +80,30 @@ TEST_F(BadInputTest, OneTextMoreThanTheLimit) {
               GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "2049"));
 }
 
-TEST_F(BadInputTest, OneMegabyteOfText) {
+// A text of `bytes` bytes, or a little less where `piece` does not go into it.
+std::string Repeat(const std::string& piece, size_t bytes) {
+  std::string text;
+  while (text.size() + piece.size() <= bytes) text += piece;
+  return text;
+}
+
+TEST_F(BadInputTest, C51OneMegabyteOfTextIsCutAtTheLimit) {
   v1::EncodeOptions options;
   options.set_truncation(v1::TRUNCATION_RIGHT);
-  for (const std::string piece : {"cat ", "a", ".", " ", "\xe4\xb8\xad"}) {
-    std::string text;
-    while (text.size() + piece.size() <= (1u << 20)) text += piece;
-    EXPECT_THAT(Encode(server_.stub(), {text}, options).status, IsGrpcOk()) << piece;
+  for (const std::string piece : {"cat ", "a", "_", ".", " ", "\xe4\xb8\xad", "aGVsbG8gd29ybGQ/"}) {
+    EXPECT_THAT(Encode(server_.stub(), {Repeat(piece, 1u << 20)}, options).status, IsGrpcOk())
+        << piece;
   }
+}
+
+TEST_F(BadInputTest, C51ALongTextIsCutAndSaysSo) {
+  v1::EncodeOptions options;
+  options.set_truncation(v1::TRUNCATION_RIGHT);
+  const std::string text = Repeat("hello world", 67'337);
+  const EncodeResult result = Encode(server_.stub(), {text}, options);
+  ASSERT_THAT(result.status, IsGrpcOk());
+  EXPECT_TRUE(result.response.embeddings(0).truncated());
+  EXPECT_EQ(result.response.embeddings(0).tokens(), 64u);
 }
 
 TEST_F(BadInputTest, ATextOverTheByteLimit) {
@@ -114,11 +130,15 @@ TEST_F(BadInputTest, C48AReplyOverTheLimitIsRefusedBeforeAnythingIsComputed) {
   EXPECT_EQ(server_.server().batches_run(), before);
 }
 
-TEST_F(BadInputTest, InvalidUtf8NeverReachesTheModel) {
-  // Field 1 (texts) holding field 1 (values) with one byte that is not UTF-8.
-  const std::string message("\x0a\x03\x0a\x01\xff", 5);
+TEST_F(BadInputTest, C56InvalidUtf8NeverReachesTheModel) {
   const int64_t before = server_.server().batches_run();
-  EXPECT_FALSE(CallRaw(server_, kEncodeMethod, message).ok());
+  for (const std::string bytes :
+       {"\xED\xA0\x80", "\xC0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\xFF"}) {
+    v1::EncodeRequest request;
+    request.mutable_texts()->add_values("cat");
+    request.mutable_texts()->add_values(bytes);
+    EXPECT_FALSE(CallRaw(server_, kEncodeMethod, request.SerializeAsString()).ok());
+  }
   EXPECT_EQ(server_.server().batches_run(), before);
 }
 
@@ -197,7 +217,7 @@ TEST_F(BadInputTest, BytesThatAreNotHttp2) {
   }
 }
 
-TEST_F(BadInputTest, AnExpiredDeadlineNeverComputes) {
+TEST_F(BadInputTest, C53AnExpiredDeadlineNeverComputes) {
   v1::EncodeRequest request;
   request.mutable_texts()->add_values("cat");
   const auto context = WithDeadline(absl::Milliseconds(-1));

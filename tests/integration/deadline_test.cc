@@ -1,6 +1,7 @@
 // Work that nobody waits for any more is not done.
 
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@ using ::attune::testing::TestServer;
 using ::attune::testing::TextOf512Tokens;
 using ::attune::testing::TinyModel;
 using ::attune::testing::WithDeadline;
+using ::testing::AnyOf;
 
 // One worker, and a model that takes some tenths of a second for a text of 512 tokens, so that a
 // handful of them keeps the worker busy while the test looks.
@@ -99,6 +101,41 @@ TEST_F(DeadlineTest, C53WorkCancelledInTheQueueIsNeverComputed) {
   EXPECT_EQ(server().batches_run(), 6 + 1);
 }
 
+TEST_F(DeadlineTest, C53AThousandRequestsThatExpireInTheQueueLeaveItEmpty) {
+  StartServer();
+  std::future<EncodeResult> busy = StartLongRequest(6);
+  WaitUntilBatches(1);
+  // The server takes 100 streams a connection.
+  std::vector<std::unique_ptr<v1::EncoderService::Stub>> stubs;
+  for (int i = 0; i < 10; ++i) {
+    stubs.push_back(v1::EncoderService::NewStub(running_->NewChannel()));
+  }
+  v1::EncodeRequest request;
+  request.mutable_texts()->add_values("cat");
+  struct Ended {
+    std::unique_ptr<grpc::ClientContext> context;
+    v1::EncodeResponse response;
+    std::promise<grpc::Status> status;
+  };
+  std::vector<Ended> calls(1000);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    Ended& call = calls[i];
+    call.context = WithDeadline(absl::Milliseconds(50));
+    stubs[i % stubs.size()]->async()->Encode(
+        call.context.get(), &request, &call.response,
+        [&call](const grpc::Status& status) { call.status.set_value(status); });
+  }
+  for (Ended& call : calls) {
+    EXPECT_THAT(call.status.get_future().get().error_code(),
+                AnyOf(grpc::StatusCode::DEADLINE_EXCEEDED, grpc::StatusCode::RESOURCE_EXHAUSTED));
+  }
+  EXPECT_THAT(busy.get().status, IsGrpcOk());
+  EXPECT_THAT(Encode(stub(), {"dog"}).status, IsGrpcOk());
+  EXPECT_EQ(server().batches_run(), 6 + 1);
+  EXPECT_EQ(server().queue_counts().queued_items, 0);
+  EXPECT_EQ(server().queue_counts().queued_tokens, 0);
+}
+
 TEST_F(DeadlineTest, ACancelledRequestStopsWhileItRuns) {
   StartServer();
   v1::EncodeRequest request;
@@ -137,6 +174,40 @@ TEST_F(DeadlineTest, AFullQueueRefusesAtOnceAndServesAgainWhenItIsEmpty) {
   }
   EXPECT_GE(refused, 1);
   EXPECT_THAT(Encode(stub(), {"cat"}).status, IsGrpcOk());
+}
+
+TEST_F(DeadlineTest, C53AFullQueueRefusesOneTextByTheRuleForMany) {
+  ServerOptions options = OneWorker(model_.path());
+  options.max_texts = 32;
+  options.max_input_tokens = 128;
+  options.max_queue_tokens = 32 * 128;
+  StartServer(options);
+  std::string text;
+  for (int i = 0; i < 126; ++i) text += "cat ";
+  const auto ask_for = [&](size_t texts) {
+    return std::async(std::launch::async, [this, texts, &text] {
+      return Encode(stub(), std::vector<std::string>(texts, text));
+    });
+  };
+  std::future<EncodeResult> busy = ask_for(32);
+  WaitUntilBatches(1);
+  // What has left the queue makes room for a few texts, never for thirty-two or all of these.
+  std::vector<std::future<EncodeResult>> singles;
+  for (int i = 0; i < 40; ++i) singles.push_back(ask_for(1));
+  const EncodeResult many = ask_for(32).get();
+  EXPECT_THAT(many.status, GrpcStatusIs(grpc::StatusCode::RESOURCE_EXHAUSTED, "the queue is full"));
+  int refused = 0;
+  for (std::future<EncodeResult>& single : singles) {
+    const EncodeResult result = single.get();
+    if (result.status.ok()) continue;
+    ++refused;
+    EXPECT_THAT(result.status,
+                GrpcStatusIs(grpc::StatusCode::RESOURCE_EXHAUSTED, "the queue is full"));
+  }
+  EXPECT_GE(refused, 1);
+  EXPECT_THAT(busy.get().status, IsGrpcOk());
+  EXPECT_THAT(Encode(stub(), {"cat"}).status, IsGrpcOk());
+  EXPECT_EQ(server().queue_counts().queued_tokens, 0);
 }
 
 TEST_F(DeadlineTest, TheServersOwnLimitBoundsCallsWithoutADeadline) {

@@ -158,7 +158,7 @@ TEST(LifecycleTest, ManyWatchersDoNotHoldUpADrain) {
   }
 }
 
-TEST(LifecycleTest, ADrainFinishesEveryAdmittedRequestAndRefusesNewOnes) {
+TEST(LifecycleTest, C60ADrainFinishesEveryAdmittedRequestAndRefusesNewOnes) {
   const TinyModel model;
   ServerOptions options = TestOptions(model.path());
   options.drain_delay = absl::Milliseconds(200);

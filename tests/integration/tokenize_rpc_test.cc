@@ -63,6 +63,29 @@ TEST_F(TokenizeTest, CountsTokensOfTextsLongerThanTheModelTakes) {
   EXPECT_FALSE(response.texts(0).truncated());
 }
 
+TEST_F(TokenizeTest, C51UnbrokenTextIsCountedInFull) {
+  std::string han;
+  for (int i = 0; i < 50'000; ++i) han += "\xe4\xb8\xad";
+  v1::TokenizeRequest request;
+  request.mutable_texts()->add_values(std::string(1'000'000, 'a'));
+  request.mutable_texts()->add_values(std::string(1'000'000, ' '));
+  request.mutable_texts()->add_values(han);
+  v1::TokenizeResponse response;
+  ASSERT_THAT(Tokenize(request, response), IsGrpcOk());
+  EXPECT_THAT(Texts(response.texts(0)), ElementsAre("[CLS]", "[UNK]", "[SEP]"));
+  EXPECT_THAT(Texts(response.texts(1)), ElementsAre("[CLS]", "[SEP]"));
+  EXPECT_EQ(response.texts(2).tokens_size(), 50'002);
+}
+
+TEST_F(TokenizeTest, C56TheReplacementCharacterIsDropped) {
+  v1::TokenizeRequest request;
+  request.mutable_texts()->add_values("the ca\xef\xbf\xbdt");
+  v1::TokenizeResponse response;
+  ASSERT_THAT(Tokenize(request, response), IsGrpcOk());
+  EXPECT_THAT(Texts(response.texts(0)), ElementsAre("[CLS]", "the", "cat", "[SEP]"));
+  EXPECT_EQ(response.texts(0).tokens(2).byte_end(), 10u);
+}
+
 TEST_F(TokenizeTest, TruncatesWhenGivenALimit) {
   v1::TokenizeRequest request;
   request.mutable_texts()->add_values("the cat sat on the mat");
@@ -95,7 +118,7 @@ TEST_F(TokenizeTest, AReplyThatWouldNotFitIsRefused) {
               GrpcStatusIs(grpc::StatusCode::INVALID_ARGUMENT, "the limit is 4194304"));
 }
 
-TEST_F(TokenizeTest, GetModelTellsShapeLimitsAndIdentity) {
+TEST_F(TokenizeTest, C57GetModelTellsShapeLimitsAndIdentity) {
   v1::GetModelResponse model;
   const auto context = WithDeadline();
   ASSERT_THAT(server_.stub().GetModel(context.get(), v1::GetModelRequest(), &model), IsGrpcOk());

@@ -26,6 +26,7 @@ ENCODE = "/attune.v1.EncoderService/Encode"
 HEALTH = "/grpc.health.v1.Health/Check"
 INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL = 3, 8, 12, 13
 ENHANCE_YOUR_CALM = 11
+CUT_RIGHT = b"\x08\x02"  # EncodeOptions{truncation: TRUNCATION_RIGHT}
 
 MIB = 1 << 20
 # What a bad client may cost: its own message, which the limit bounds to 4 MiB, and what any call does.
@@ -35,11 +36,19 @@ QUOTA_BYTES = 128 * MIB
 PATIENCE_SECONDS = 60
 
 
-def encode_request(text):
-    """EncodeRequest{texts: {values: [text]}}"""
-    def field(data):
-        return b"\x0a" + bytes([len(data)]) + data
-    return field(field(text.encode()))
+def field(number, data):
+    """A length-delimited field."""
+    size, prefix = len(data), b""
+    while size >= 128:
+        prefix += bytes([size % 128 + 128])
+        size //= 128
+    return bytes([number << 3 | 2]) + prefix + bytes([size]) + data
+
+
+def encode_request(text, cut=False):
+    """EncodeRequest{texts: {values: [text]}}; `cut`: at the limit, instead of an error."""
+    options = field(5, CUT_RIGHT) if cut else b""
+    return field(1, field(1, text.encode())) + options
 
 
 def memory_bytes(pid, name):
@@ -154,6 +163,19 @@ class WireTest(unittest.TestCase):
         self.encode_now()
         for client in clients:
             client.abort()
+
+    def test_c51_long_words_and_texts_of_all_lengths_are_not_kept(self):
+        # A cache of words would have 75 MB of these, one of shapes an entry for each length.
+        texts = [f"{i:x}".rjust(8, "q") * (50_000 // 8) for i in range(1500)]
+        lengths = list(range(1, 513))
+        random.Random(51).shuffle(lengths)
+        texts += ["cat " * length for length in lengths]
+        # A connection takes only so much before it wants to hear that it was read.
+        for begin in range(0, len(texts), 50):
+            with h2.Http2Client(self.port) as client:
+                for text in texts[begin:begin + 50]:
+                    answer = client.call(ENCODE, encode_request(text, cut=True))
+                    self.assertEqual(self.status_of(answer), 0)
 
     def test_compression_is_refused(self):
         with h2.Http2Client(self.port) as client:

@@ -16,7 +16,7 @@ TEST(CpuBudgetTest, ReadsCpuMax) {
   EXPECT_EQ(ParseCpuMax("-1 100000"), std::nullopt);
 }
 
-TEST(CpuBudgetTest, RoundsTheQuotaDownButNeverToZero) {
+TEST(CpuBudgetTest, C58RoundsTheQuotaDownButNeverToZero) {
   EXPECT_EQ((CpuBudget{{0, 1, 2, 3, 4, 5, 6, 7}, 7.65}.threads()), 7);
   EXPECT_EQ((CpuBudget{{0, 1}, 0.5}.threads()), 1);
   EXPECT_EQ((CpuBudget{{0, 1}, 16.0}.threads()), 2);
@@ -24,7 +24,7 @@ TEST(CpuBudgetTest, RoundsTheQuotaDownButNeverToZero) {
   EXPECT_EQ((CpuBudget{}.threads()), 1);
 }
 
-TEST(CpuBudgetTest, TakesTheSmallestQuotaOfAllAncestors) {
+TEST(CpuBudgetTest, C58TakesTheSmallestQuotaOfAllAncestors) {
   const TempDir root;
   root.Write("proc/self/cgroup", "0::/pod/container\n");
   root.Write("sys/fs/cgroup/pod/container/cpu.max", "max 100000\n");
