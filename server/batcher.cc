@@ -17,6 +17,10 @@ absl::Status Closed() {
       RetryDelay(kUnmeasuredWait));
 }
 
+int64_t RoundToMilliseconds(absl::Duration time) {
+  return absl::ToInt64Milliseconds(time + absl::Microseconds(500));
+}
+
 WorkClass ClassOf(const std::vector<WorkItem>& items) {
   if (static_cast<int64_t>(items.size()) > Batcher::kMostInteractiveItems) return WorkClass::kBulk;
   return items.front().job->call().work_class();
@@ -83,7 +87,10 @@ absl::Status Batcher::Admit(const std::vector<WorkItem>& items, absl::Time now) 
   const bool let_in = tokens == 0 || queue_.tokens() == 0 || items.front().job->continues();
   if (let_in) return absl::OkStatus();
   ATTUNE_RETURN_IF_ERROR(CheckRoom(tokens, static_cast<int64_t>(items.size()), now));
-  return CheckDeadline(call, ClassOf(items), tokens, now);
+  const WorkClass work_class = ClassOf(items);
+  const int64_t until_taken = queue_.TokensUntilTaken(work_class, call, tokens);
+  ATTUNE_RETURN_IF_ERROR(CheckWait(work_class, until_taken - tokens, now));
+  return CheckDeadline(call, until_taken, now);
 }
 
 absl::Status Batcher::CheckRoom(int64_t tokens, int64_t items, absl::Time now) {
@@ -108,14 +115,30 @@ absl::Status Batcher::CheckRoom(int64_t tokens, int64_t items, absl::Time now) {
   return absl::OkStatus();
 }
 
-absl::Status Batcher::CheckDeadline(const Call& call, WorkClass work_class, int64_t tokens,
-                                    absl::Time now) {
-  const std::optional<absl::Duration> predicted =
-      prediction_.TimeFor(queue_.TokensUntilTaken(work_class, call, tokens), now);
+absl::Status Batcher::CheckWait(WorkClass work_class, int64_t tokens_ahead, absl::Time now) {
+  // Bulk work is there to be queued: it gives way to interactive work, and its callers wait for all
+  // of it, not for its beginning.
+  if (work_class == WorkClass::kBulk || tokens_ahead <= options_.short_queue_tokens) {
+    return absl::OkStatus();
+  }
+  const std::optional<absl::Duration> predicted = prediction_.TimeFor(tokens_ahead, now);
+  if (!predicted.has_value() || *predicted <= options_.max_queue_wait) return absl::OkStatus();
+  ++counts_.rejected_queue_wait;
+  const int64_t predicted_ms = RoundToMilliseconds(*predicted);
+  const int64_t limit_ms = RoundToMilliseconds(options_.max_queue_wait);
+  return LimitReached(
+      ErrorReason::kQueueFull, {"max-queue-wait", limit_ms, predicted_ms, 0},
+      absl::StrCat("the queue is too long: this request is predicted to wait ", predicted_ms,
+                   " ms, the limit is ", limit_ms, " ms; try again later"),
+      RetryDelay(*predicted - options_.max_queue_wait / 2));
+}
+
+absl::Status Batcher::CheckDeadline(const Call& call, int64_t tokens, absl::Time now) {
+  const std::optional<absl::Duration> predicted = prediction_.TimeFor(tokens, now);
   const absl::Duration allowed = call.deadline() - now;
   if (!predicted.has_value() || *predicted <= allowed) return absl::OkStatus();
   ++counts_.rejected_deadline_unreachable;
-  const int64_t predicted_ms = absl::ToInt64Milliseconds(*predicted + absl::Microseconds(500));
+  const int64_t predicted_ms = RoundToMilliseconds(*predicted);
   const int64_t allowed_ms = absl::ToInt64Milliseconds(allowed);
   absl::Status refusal = absl::ResourceExhaustedError(absl::StrCat(
       "the deadline cannot be met: with what waits ahead this request is predicted to take ",

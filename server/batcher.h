@@ -22,14 +22,19 @@ struct BatcherOptions {
   // Tokens, and items, that may wait in all. With none waiting any request is taken, however large.
   int64_t max_queue_tokens = 65'536;
   int64_t max_queue_items = 16'384;
+  // How long interactive work may be predicted to wait for what is ahead of it, if that is more
+  // than so many tokens.
+  absl::Duration max_queue_wait = absl::InfiniteDuration();
+  int64_t short_queue_tokens = 0;
   // A batch closes before it would hold more than this; a longer item runs by itself.
   int64_t max_batch_tokens = 256;
   int64_t max_batch_items = 64;
 };
 
-// The queue between requests and workers, bounded in tokens and items. It never waits for company:
-// a free worker takes at once what is queued, up to a batch. Under load batches form by themselves;
-// without load nobody waits.
+// The queue between requests and workers, bounded in tokens and items, and for interactive work in
+// time: an answer that comes late is worth less to its caller than an early refusal, and a queue
+// that is always long makes nobody faster. It never waits for company: a free worker takes at once
+// what is queued, up to a batch. Under load batches form by themselves; without load nobody waits.
 //
 // Whose items come first is FairQueue's business: clients share the workers, however much each has
 // queued. A request of more than kMostInteractiveItems items is bulk, as are those whose call says
@@ -46,7 +51,8 @@ class Batcher {
   ~Batcher();
 
   // Queues all items, which are one or more of one call, or none. kResourceExhausted when they do
-  // not fit, or could not be done before the call's deadline (try again later); kUnavailable after
+  // not fit, would wait too long, or could not be done before the call's deadline (try again
+  // later); kUnavailable after
   // Close; kCancelled or kDeadlineExceeded when no answer is wanted. The items are then untouched
   // and the caller answers. Never blocks.
   absl::Status Add(std::vector<WorkItem> items);
@@ -85,7 +91,11 @@ class Batcher {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckRoom(int64_t tokens, int64_t items, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status CheckDeadline(const Call& call, WorkClass work_class, int64_t tokens, absl::Time now)
+  // That `tokens_ahead` do not take too long for work of this class.
+  absl::Status CheckWait(WorkClass work_class, int64_t tokens_ahead, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // That `tokens`, those ahead and the call's own, can be done before its deadline.
+  absl::Status CheckDeadline(const Call& call, int64_t tokens, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Duration HalfFullIn(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

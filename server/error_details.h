@@ -38,7 +38,7 @@ absl::Status WithMessage(const absl::Status& error, absl::string_view message);
 
 // A limit that all requests share.
 struct SharedLimit {
-  // The flag that sets it, without dashes in front.
+  // The flag that sets it, without dashes in front. Times are in milliseconds.
   absl::string_view name;
   int64_t limit = 0;
   int64_t used = 0;

@@ -91,6 +91,9 @@ class Flags {
         "Most tokens that wait for a worker; 0: what the largest request needs");
     Add("max-queue-items", options_.max_queue_items,
         "Most texts that wait for a worker; 0: 16384, or --max-texts if that is more");
+    AddDuration(
+        "max-queue-wait", options_.max_queue_wait,
+        "Longest predicted wait of a request of up to 8 texts; 0: 500ms, or that of 16 batches");
     AddBytes("max-pending-bytes", options_.max_pending_bytes,
              "Most text that waits to be tokenised");
     AddDuration("max-deadline", options_.max_deadline,

@@ -20,6 +20,7 @@ struct QueueCounts {
   // Requests that were refused.
   int64_t rejected_queue_tokens = 0;
   int64_t rejected_queue_items = 0;
+  int64_t rejected_queue_wait = 0;
   int64_t rejected_deadline_unreachable = 0;
 };
 

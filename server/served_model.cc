@@ -12,6 +12,27 @@
 #include "engine/base/status_macros.h"
 
 namespace attune {
+namespace {
+
+// What people notice as a delay but wait for; and what a handful of callers may have under way.
+constexpr absl::Duration kQueueWait = absl::Milliseconds(500);
+constexpr int64_t kShortQueueBatches = 16;
+
+BatcherOptions QueueOptions(const ServerOptions& options) {
+  BatcherOptions queue;
+  queue.max_queue_tokens = options.max_queue_tokens;
+  queue.max_queue_items = options.max_queue_items;
+  queue.max_batch_tokens = options.max_batch_tokens;
+  queue.max_batch_items = options.max_batch_items;
+  queue.max_queue_wait = options.max_queue_wait;
+  if (options.max_queue_wait == absl::ZeroDuration()) {
+    queue.max_queue_wait = kQueueWait;
+    queue.short_queue_tokens = kShortQueueBatches * options.max_batch_tokens;
+  }
+  return queue;
+}
+
+}  // namespace
 
 // Whether anyone still holds the backend. Outlives the model where a call does.
 class ServedModel::Users {
@@ -49,10 +70,7 @@ absl::StatusOr<std::unique_ptr<ServedModel>> ServedModel::Load(const ServerOptio
   ATTUNE_RETURN_IF_ERROR(model->WarmUp());
 
   const ServerOptions& resolved = model->options_;
-  model->batcher_ =
-      std::make_unique<Batcher>(BatcherOptions{resolved.max_queue_tokens, resolved.max_queue_items,
-                                               resolved.max_batch_tokens, resolved.max_batch_items},
-                                RealClock(), metrics);
+  model->batcher_ = std::make_unique<Batcher>(QueueOptions(resolved), RealClock(), metrics);
   model->pipeline_ = std::make_unique<RequestPipeline>(resolved, loaded, *model->batcher_, budgets);
   ATTUNE_RETURN_IF_ERROR(model->StartWorkers(cpus, metrics));
   model->load_time_ = absl::Now() - start;

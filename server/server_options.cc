@@ -98,6 +98,8 @@ absl::Status Validate(const ServerOptions& options) {
         absl::StrCat("--max-queue-items is ", options.max_queue_items, "; one request may have ",
                      options.max_texts, " texts, so raise it to that, or lower --max-texts"));
   }
+  ATTUNE_RETURN_IF_ERROR(
+      CheckDuration("max-queue-wait", options.max_queue_wait, absl::ZeroDuration()));
   ATTUNE_RETURN_IF_ERROR(CheckRange("max-pending-bytes", options.max_pending_bytes, 1, kMaxBytes));
   ATTUNE_RETURN_IF_ERROR(
       CheckRange("max-attention-reply", options.max_attention_reply_bytes, 1, kMaxInt));

@@ -59,6 +59,10 @@ struct ServerOptions {
   // Texts and other items that wait for a worker. Each holds some memory besides its tokens. 0:
   // max(16,384, max_texts).
   int64_t max_queue_items = 0;
+  // How long a request of up to Batcher::kMostInteractiveItems texts may be predicted to wait for a
+  // worker. 0: 500 ms, or the time of 16 batches where that is more, so that a slow machine does
+  // not turn away the few callers that a queue is for.
+  absl::Duration max_queue_wait;
   // Text that waits to be tokenised.
   int64_t max_pending_bytes = int64_t{32} << 20;
   absl::Duration max_deadline = absl::Seconds(60);  // for an item of a stream, not the stream

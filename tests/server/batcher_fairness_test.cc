@@ -11,6 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/batcher.h"
+#include "server/error_details.h"
+#include "server/retry_delay.h"
 #include "tests/support/counting_job.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/status_matchers.h"
@@ -78,8 +80,11 @@ class BatcherFairnessTest : public ::testing::Test {
     }
   }
 
+  explicit BatcherFairnessTest(const BatcherOptions& options = LongQueue())
+      : batcher_(options, clock_) {}
+
   FakeClock clock_;
-  Batcher batcher_{LongQueue(), clock_};
+  Batcher batcher_;
 };
 
 TEST_F(BatcherFairnessTest, AShortTextIsNextOrAfterNextBehindAnothersRequestOfTenThousand) {
@@ -230,6 +235,73 @@ TEST_F(BatcherFairnessTest, AnEmptyQueueTakesAnyDeadline) {
   ASSERT_THAT(AddRequest("a", 20, 100), IsOk());
   RunBatches(10);
   EXPECT_THAT(AddRequest("a", 1'000, 100, absl::Milliseconds(1)), IsOk());
+}
+
+class BatcherWaitTest : public BatcherFairnessTest {
+ protected:
+  static BatcherOptions ShortWait() {
+    BatcherOptions options = LongQueue();
+    options.max_queue_wait = absl::Seconds(10);
+    return options;
+  }
+  BatcherWaitTest() : BatcherFairnessTest(ShortWait()) {}
+};
+
+TEST_F(BatcherWaitTest, RefusesInteractiveWorkThatWouldWaitTooLong) {
+  AddRequests("a", 119, 100);
+  RunBatches(10);  // of 200 tokens; 9.9 s are left
+  EXPECT_THAT(AddRequest("a", 1, 500), IsOk());
+  const absl::Status refusal = AddRequest("a", 1, 1);
+  EXPECT_THAT(refusal, StatusIs(absl::StatusCode::kResourceExhausted,
+                                AllOf(HasSubstr("predicted to wait 10400 ms"),
+                                      HasSubstr("the limit is 10000 ms"))));
+  EXPECT_EQ(ReasonOf(refusal), "QUEUE_FULL");
+  // The wait will be half as long as it may be in 5.4 s, which is more than anyone is asked for.
+  EXPECT_LE(RetryDelayOf(refusal), kMostRetryDelay);
+  EXPECT_GE(RetryDelayOf(refusal), kMostRetryDelay * 0.8);
+  EXPECT_EQ(batcher_.counts().rejected_queue_wait, 1);
+  RunBatches(3);
+  EXPECT_THAT(AddRequest("a", 1, 1), IsOk());
+}
+
+class ShortQueueTest : public BatcherFairnessTest {
+ protected:
+  static BatcherOptions ShortQueue() {
+    BatcherOptions options = LongQueue();
+    options.max_queue_wait = absl::Milliseconds(1);
+    options.short_queue_tokens = 500;
+    return options;
+  }
+  ShortQueueTest() : BatcherFairnessTest(ShortQueue()) {}
+};
+
+TEST_F(ShortQueueTest, RefusesNobodyHoweverSlowItMoves) {
+  AddRequests("a", 24, 100);
+  RunBatches(10);  // of 200 tokens; 400 are left
+  EXPECT_THAT(AddRequest("a", 1, 100), IsOk());
+  EXPECT_THAT(AddRequest("a", 1, 1), IsOk());  // behind 500
+  EXPECT_THAT(AddRequest("a", 1, 1), StatusIs(absl::StatusCode::kResourceExhausted,
+                                              HasSubstr("predicted to wait 501 ms")));
+}
+
+TEST_F(BatcherWaitTest, LetsBulkWorkWait) {
+  AddRequests("a", 130, 100);
+  RunBatches(10);
+  EXPECT_THAT(AddRequest("a", Batcher::kMostInteractiveItems + 1, 10'000), IsOk());
+  EXPECT_THAT(batcher_.Add(ItemsOf(MakeJob("a", WorkClass::kBulk), {10'000})), IsOk());
+}
+
+TEST_F(BatcherWaitTest, BulkWorkAndOtherClientsMakeNobodyWaitTooLong) {
+  ASSERT_THAT(AddRequest("a", 1'000, 100), IsOk());
+  AddRequests("a", 100, 100);
+  RunBatches(10);
+  EXPECT_THAT(AddRequest("b", 1, 100), IsOk());
+}
+
+TEST_F(BatcherWaitTest, ALargeRequestMayTakeLongerThanItMayWait) {
+  AddRequests("a", 30, 100);
+  RunBatches(10);
+  EXPECT_THAT(AddRequest("a", 8, 10'000), IsOk());
 }
 
 }  // namespace

@@ -104,6 +104,15 @@ TEST(ServerOptionsTest, StreamsNeedRoomForAnItemAndTimeToReadIt) {
                                           HasSubstr("--stream-stall-timeout is 0; it must be")));
 }
 
+TEST(ServerOptionsTest, TheQueueWaitMayBeChosenForOneButNotNegative) {
+  ServerOptions options = Valid();
+  options.max_queue_wait = absl::ZeroDuration();
+  EXPECT_THAT(Validate(options), IsOk());
+  options.max_queue_wait = -absl::Seconds(1);
+  EXPECT_THAT(Validate(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("--max-queue-wait is -1s; it must be")));
+}
+
 TEST(ServerOptionsTest, TheHttpPortNeedsAThreadAndTimeToReadARequest) {
   ServerOptions options = Valid();
   options.http_threads = 0;
