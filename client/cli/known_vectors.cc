@@ -24,6 +24,7 @@ absl::StatusOr<KnownVectors> KnownVectors::Ask(const Client& client,
   KnownVectors known;
   EncodeAllOptions all;
   all.encode = options;
+  all.max_request_items = 1;  // the client's deadline may leave no time for more
   const std::set<std::string> distinct(texts.begin(), texts.end());
   const auto source = [next = distinct.begin(),
                        end = distinct.end()]() mutable -> std::optional<EncodeInput> {
