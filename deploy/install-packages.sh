@@ -12,6 +12,7 @@ Installs the Debian 12 or 13 packages of each GROUP, as root or through sudo:
   test      build and run the tests, all but those of the dashboard
   browser   run the tests of the dashboard
   ci        what .ci/run needs on top: clang, its tools, shellcheck
+  coverage  what tests/coverage.py needs on top
   runtime   what a binary built elsewhere needs to run (used by the container image)
 Options:
   --list    print the packages instead of installing them
@@ -35,6 +36,7 @@ packages() {
         dpkg-dev systemd python3-yaml  # make the package, check its service, read what deploy/ has
       ;;
     browser) printf '%s\n' python3 chromium chromium-driver fonts-dejavu-core ;;
+    coverage) printf '%s\n' gcovr ;;
     ci) printf '%s\n' clang clang-format clang-tidy clang-tools llvm shellcheck ;;
     runtime)
       # Library packages carry their ABI in the name, so they differ between releases.
