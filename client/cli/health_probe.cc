@@ -22,7 +22,8 @@ HealthReport HealthProbe::Stop() {
 }
 
 void HealthProbe::Probe() {
-  while (!stopping_) {
+  // At least once, however short the load is.
+  do {
     const absl::Time asked = absl::Now();
     const absl::StatusOr<HealthState> state = client_->CheckHealth();
     if (state.ok() && *state == grpc::health::v1::HealthCheckResponse::SERVING) {
@@ -31,7 +32,7 @@ void HealthProbe::Probe() {
       ++report_.failed;
     }
     absl::SleepFor(kPause);
-  }
+  } while (!stopping_);
 }
 
 }  // namespace attune::cli

@@ -429,12 +429,12 @@ TEST_F(ProgramTest, BenchVerifiesAnswersAndProbesHealth) {
 }
 
 TEST_F(ProgramTest, BenchFailsWhenAnAnswerIsWrong) {
-  // Right the first time, when the vectors are asked for before the load.
+  // Right while the two texts' vectors are asked for, before the load.
   std::atomic<int> calls = 0;
   server_.encoder().encode = [&calls](grpc::ServerContext&, const v1::EncodeRequest& request,
                                       v1::EncodeResponse& response) {
     const grpc::Status status = FakeEncoder::DefaultEncode(request, response);
-    if (calls++ > 0) response.mutable_embeddings(0)->set_values(0, 7);
+    if (calls++ >= 2) response.mutable_embeddings(0)->set_values(0, 7);
     return status;
   };
   const ProgramResult result =
