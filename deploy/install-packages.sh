@@ -33,7 +33,7 @@ packages() {
     fetch) printf '%s\n' python3 python3-venv ca-certificates ;;
     test)
       printf '%s\n' libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv prometheus \
-        dpkg-dev systemd python3-yaml  # make the package, check its service, read what deploy/ has
+        dpkg-dev systemd  # make the package, check its service
       ;;
     browser) printf '%s\n' python3 chromium chromium-driver fonts-dejavu-core ;;
     coverage) printf '%s\n' gcovr ;;
