@@ -50,13 +50,12 @@ void LogCall(const CallRecord& record, const absl::Status& status, absl::Duratio
 
 }  // namespace
 
-std::shared_ptr<CallRecord> CallMonitor::Begin(RpcMethod method, std::string peer,
-                                               absl::string_view request_id,
-                                               absl::string_view traceparent) {
-  CallOrigin origin{method, std::move(peer), RequestIdOf(request_id), TraceOf(traceparent)};
+std::shared_ptr<CallRecord> CallMonitor::Begin(const CallArrival& arrival) {
+  CallOrigin origin{arrival.method, arrival.peer, RequestIdOf(arrival.request_id),
+                    TraceOf(arrival.traceparent, arrival.tracestate)};
   auto record = std::make_shared<CallRecord>(*this, std::move(origin));
-  metrics_.rpc().Started(method);
-  if (method == RpcMethod::kStreamAttentionMap) metrics_.work().AttentionStreamOpened();
+  metrics_.rpc().Started(arrival.method);
+  if (arrival.method == RpcMethod::kStreamAttentionMap) metrics_.work().AttentionStreamOpened();
   MutexLock lock(mu_);
   open_.insert(record.get());
   return record;

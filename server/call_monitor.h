@@ -17,6 +17,16 @@
 
 namespace attune {
 
+// A call that arrives, as its transport sees it: what asks for what, and what its headers say. Only
+// the method is always known.
+struct CallArrival {
+  RpcMethod method = RpcMethod::kOther;
+  std::string peer = {};
+  absl::string_view request_id = {};
+  absl::string_view traceparent = {};
+  std::vector<absl::string_view> tracestate = {};  // each line of the header, in order
+};
+
 // A call in flight, as it was a moment ago.
 struct OpenCall {
   CallOrigin origin;
@@ -31,9 +41,7 @@ class CallMonitor {
   // With `access_log`, every call that ends is a line in the log, as far as the log takes them.
   explicit CallMonitor(bool access_log) : access_log_(access_log) {}
 
-  // A call has arrived. `request_id` and `traceparent` are what the caller sent, if anything.
-  std::shared_ptr<CallRecord> Begin(RpcMethod method, std::string peer,
-                                    absl::string_view request_id, absl::string_view traceparent);
+  std::shared_ptr<CallRecord> Begin(const CallArrival& arrival);
 
   Metrics& metrics() { return metrics_; }
 

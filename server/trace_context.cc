@@ -6,6 +6,7 @@
 #include "absl/random/random.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "server/trace_state.h"
 
 namespace attune {
 namespace {
@@ -45,7 +46,12 @@ std::optional<TraceContext> ParseTraceparent(absl::string_view header) {
   const absl::string_view parent = header.substr(kSpanAt, kSpanDigits);
   const absl::string_view flags = header.substr(kFlagsAt, 2);
   if (!IsId(trace_id) || !IsId(parent) || !IsHex(flags)) return std::nullopt;
-  return TraceContext{std::string(trace_id), std::string(parent), RandomHex16(), IsOdd(flags[1])};
+  TraceContext trace;
+  trace.trace_id = std::string(trace_id);
+  trace.parent_span_id = std::string(parent);
+  trace.span_id = RandomHex16();
+  trace.sampled = IsOdd(flags[1]);
+  return trace;
 }
 
 TraceContext NewTrace() {
@@ -55,9 +61,12 @@ TraceContext NewTrace() {
   return trace;
 }
 
-TraceContext TraceOf(absl::string_view traceparent) {
+TraceContext TraceOf(absl::string_view traceparent,
+                     absl::Span<const absl::string_view> tracestate) {
   std::optional<TraceContext> given = ParseTraceparent(traceparent);
-  return given.has_value() ? *std::move(given) : NewTrace();
+  if (!given.has_value()) return NewTrace();
+  given->tracestate = TraceStateOf(tracestate);
+  return *std::move(given);
 }
 
 std::string RandomHex16() {

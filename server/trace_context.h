@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace attune {
 
@@ -15,6 +16,7 @@ struct TraceContext {
   std::string parent_span_id;  // 16 such digits; empty where the trace begins here
   std::string span_id;         // 16 such digits: this server's part
   bool sampled = false;
+  std::string tracestate;  // as it came; empty if there is none
 };
 
 // The trace that a `traceparent` header names: "00-<trace id>-<span id>-<flags>", lower case. Of
@@ -26,8 +28,10 @@ std::optional<TraceContext> ParseTraceparent(absl::string_view header);
 TraceContext NewTrace();
 
 // What the call belongs to: the trace of `traceparent`, or a new one if that is empty or faulty, so
-// that a bad header never fails a call.
-TraceContext TraceOf(absl::string_view traceparent);
+// that a bad header never fails a call. `tracestate` are the lines of the header of that name,
+// which says something about that trace only.
+TraceContext TraceOf(absl::string_view traceparent,
+                     absl::Span<const absl::string_view> tracestate = {});
 
 // 16 digits, lower-case hexadecimal, random.
 std::string RandomHex16();

@@ -1,6 +1,7 @@
 #include "server/grpc/call_metadata.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "server/request_id.h"
@@ -8,20 +9,31 @@
 namespace attune {
 namespace {
 
+std::vector<absl::string_view> ValuesOf(const grpc::CallbackServerContext& context,
+                                        const char* key) {
+  std::vector<absl::string_view> values;
+  const auto [begin, end] = context.client_metadata().equal_range(key);
+  for (auto entry = begin; entry != end; ++entry) {
+    values.emplace_back(entry->second.data(), entry->second.size());
+  }
+  return values;
+}
+
 // The value of `key`; of several, and of none, nothing.
 absl::string_view ValueOf(const grpc::CallbackServerContext& context, const char* key) {
-  const auto range = context.client_metadata().equal_range(key);
-  if (range.first == range.second || std::next(range.first) != range.second) return "";
-  const grpc::string_ref value = range.first->second;
-  return {value.data(), value.size()};
+  const std::vector<absl::string_view> values = ValuesOf(context, key);
+  return values.size() == 1 ? values.front() : "";
 }
 
 }  // namespace
 
 std::shared_ptr<CallRecord> BeginCall(CallMonitor& monitor, RpcMethod method,
                                       const grpc::CallbackServerContext& context) {
-  return monitor.Begin(method, context.peer(), ValueOf(context, kRequestIdHeader),
-                       ValueOf(context, "traceparent"));
+  return monitor.Begin({.method = method,
+                        .peer = context.peer(),
+                        .request_id = ValueOf(context, kRequestIdHeader),
+                        .traceparent = ValueOf(context, "traceparent"),
+                        .tracestate = ValuesOf(context, "tracestate")});
 }
 
 void RequestIdReply::BeforeMessage() {

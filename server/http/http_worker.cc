@@ -72,6 +72,11 @@ bool IsAllowed(absl::string_view method, absl::string_view allowed) {
                           : (method == "GET" || method == "HEAD") && allowed != "POST";
 }
 
+// The order of several lines tells which system a call passed last, and httplib does not keep it.
+std::string OnlyLineOf(const httplib::Request& request, const std::string& header) {
+  return request.get_header_value_count(header) == 1 ? request.get_header_value(header) : "";
+}
+
 // Before httplib acts on them: no compressed replies, which cost more than they save on a machine's
 // own network, and no parts of replies.
 void PrepareRequest(httplib::Request& request) {
@@ -245,9 +250,15 @@ void HttpWorker::HandlePost(const httplib::Request& request, httplib::Response& 
 
 void HttpWorker::CallMethod(const httplib::Request& request, absl::string_view body,
                             httplib::Response& response) {
-  const std::shared_ptr<CallRecord> record = port_.monitor->Begin(
-      MethodOfPath(request.path), connection_->peer(), request.get_header_value(kRequestIdHeader),
-      request.get_header_value("traceparent"));
+  const std::string request_id = request.get_header_value(kRequestIdHeader);
+  const std::string traceparent = request.get_header_value("traceparent");
+  const std::string tracestate = OnlyLineOf(request, "tracestate");
+  const std::shared_ptr<CallRecord> record =
+      port_.monitor->Begin({.method = MethodOfPath(request.path),
+                            .peer = connection_->peer(),
+                            .request_id = request_id,
+                            .traceparent = traceparent,
+                            .tracestate = {tracestate}});
   response.set_header(kRequestIdHeader, record->origin().request_id);
   record->AddRequestBytes(static_cast<int64_t>(body.size()));
   absl::StatusOr<std::string> reply = AwaitReply(request.path, body, record);

@@ -31,7 +31,7 @@ std::string Logged(Run run) {
 TEST(CallMonitorTest, ACallEndsOnceWithItsFirstStatus) {
   CallMonitor monitor(false);
   {
-    const auto record = monitor.Begin(RpcMethod::kEncode, "peer", "", "");
+    const auto record = monitor.Begin({.method = RpcMethod::kEncode, .peer = "peer"});
     record->Finish(absl::ResourceExhaustedError("full"));
     record->Finish(absl::OkStatus());
   }
@@ -43,7 +43,7 @@ TEST(CallMonitorTest, ACallEndsOnceWithItsFirstStatus) {
 
 TEST(CallMonitorTest, ACallThatNobodyFinishedIsNotInFlightForEver) {
   CallMonitor monitor(false);
-  monitor.Begin(RpcMethod::kAttend, "peer", "", "");
+  monitor.Begin({.method = RpcMethod::kAttend, .peer = "peer"});
   const std::string text = monitor.metrics().Text();
   EXPECT_THAT(text, HasSubstr("attune_rpc_in_flight{method=\"Attend\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("count{code=\"UNKNOWN\",method=\"Attend\"} 1\n"));
@@ -52,8 +52,11 @@ TEST(CallMonitorTest, ACallThatNobodyFinishedIsNotInFlightForEver) {
 TEST(CallMonitorTest, TheLineOfACallTellsItsStory) {
   CallMonitor monitor(true);
   const std::string log = Logged([&monitor] {
-    const auto record =
-        monitor.Begin(RpcMethod::kEncode, "ipv4:127.0.0.1:9", "my-request", kTraceparent);
+    const auto record = monitor.Begin({.method = RpcMethod::kEncode,
+                                       .peer = "ipv4:127.0.0.1:9",
+                                       .request_id = "my-request",
+                                       .traceparent = kTraceparent,
+                                       .tracestate = {"vendor=told-to-nobody"}});
     record->AddInputs(2, 30);
     record->Queued(absl::Milliseconds(7));
     record->Queued(absl::Milliseconds(3));
@@ -77,21 +80,24 @@ TEST(CallMonitorTest, TheLineOfACallTellsItsStory) {
   EXPECT_TRUE(line["total_ms"].is_number());
   EXPECT_EQ(line["peer"], "ipv4:127.0.0.1:9");
   EXPECT_THAT(log, ::testing::Not(HasSubstr("secret")));
+  EXPECT_THAT(log, ::testing::Not(HasSubstr("told-to-nobody")));
 }
 
 TEST(CallMonitorTest, WithoutAnAccessLogNothingIsWritten) {
   CallMonitor monitor(false);
-  EXPECT_THAT(Logged([&monitor] {
-                monitor.Begin(RpcMethod::kEncode, "p", "", "")->Finish(absl::OkStatus());
-              }),
-              IsEmpty());
+  EXPECT_THAT(
+      Logged([&monitor] {
+        monitor.Begin({.method = RpcMethod::kEncode, .peer = "p"})->Finish(absl::OkStatus());
+      }),
+      IsEmpty());
 }
 
 TEST(CallMonitorTest, ShowsTheOldestCallsInFlight) {
   CallMonitor monitor(false);
   std::vector<std::shared_ptr<CallRecord>> records;
   for (const char* id : {"a", "b", "c"}) {
-    records.push_back(monitor.Begin(RpcMethod::kStreamEncode, "peer", id, ""));
+    records.push_back(
+        monitor.Begin({.method = RpcMethod::kStreamEncode, .peer = "peer", .request_id = id}));
   }
   records[1]->AddRequestBytes(12);
   records[0]->Finish(absl::OkStatus());
@@ -116,7 +122,7 @@ TEST(CallMonitorTest, CallsComeAndGoOnManyThreadsWhileTheyAreLookedAt) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&monitor] {
       for (int i = 0; i < kCalls; ++i) {
-        const auto record = monitor.Begin(RpcMethod::kTokenize, "p", "", "");
+        const auto record = monitor.Begin({.method = RpcMethod::kTokenize, .peer = "p"});
         record->AddInputs(1, 1);
         record->Finish(absl::OkStatus());
       }

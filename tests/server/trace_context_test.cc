@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -17,7 +18,7 @@ constexpr char kSpan[] = "00f067aa0ba902b7";
 // A traceparent of the given fields.
 std::string Header(const std::string& version, const std::string& trace, const std::string& span,
                    const std::string& rest) {
-  return version + "-" + trace + "-" + span + "-" + rest;
+  return absl::StrCat(version, "-", trace, "-", span, "-", rest);
 }
 
 TEST(TraceContextTest, ReadsTheFourFieldsAndOpensASpanOfItsOwn) {
@@ -69,7 +70,7 @@ TEST(TraceContextTest, EveryFaultIsNoTrace) {
       Header("00", kTrace, kSpan, "01-extra"),
       Header("00", std::string(kTrace).substr(1), kSpan, "01"),
       Header("00", std::string(kTrace) + "0", kSpan, "01"),
-      " " + Header("00", kTrace, kSpan, "01"),
+      absl::StrCat(" ", Header("00", kTrace, kSpan, "01")),
       Header("00", kTrace, kSpan, "01") + " ",
       Header("00", kTrace, kSpan, "01") + "\n",
       std::string("00-") + kTrace + "_" + kSpan + "-01",
@@ -89,6 +90,12 @@ TEST(TraceContextTest, AFaultyHeaderBeginsANewTrace) {
   EXPECT_EQ(one.parent_span_id, "");
   EXPECT_NE(one.trace_id, two.trace_id);
   EXPECT_EQ(TraceOf(Header("00", kTrace, kSpan, "00")).trace_id, kTrace);
+}
+
+TEST(TraceContextTest, TheStateOfATraceStaysWithIt) {
+  EXPECT_EQ(TraceOf(Header("00", kTrace, kSpan, "01"), {"vendor=1"}).tracestate, "vendor=1");
+  EXPECT_EQ(TraceOf(Header("00", kTrace, kSpan, "01")).tracestate, "");
+  EXPECT_EQ(TraceOf("nonsense", {"vendor=1"}).tracestate, "") << "it is of another trace";
 }
 
 }  // namespace
