@@ -68,6 +68,9 @@ absl::Status Batcher::Add(std::vector<WorkItem> items) {
     Call& call = items.front().job->call();
     // A call that is cancelled from here on waits for the lock, and then finds its items.
     if (!call.ListenForCancel(remover_)) return call.CheckWanted(now);
+    if (CallRecord* record = call.record()) {
+      record->BeginQueue(static_cast<int64_t>(added), now);
+    }
     const WorkClass work_class = ClassOf(items);
     queue_.Push(std::move(items), work_class, now);
   }
@@ -189,7 +192,7 @@ std::vector<WorkItem> Batcher::NextBatch(absl::Time now) {
     }
     FairQueue::Taken taken = queue_.Pop();
     const absl::Duration waited = now - taken.since;
-    if (CallRecord* record = taken.item.job->call().record()) record->Queued(waited);
+    if (CallRecord* record = taken.item.job->call().record()) record->EndQueue(taken.since, now);
     if (observer_ != nullptr && taken.item.tokens > 0) {
       observer_->OnItemTaken(taken.work_class, waited);
     }

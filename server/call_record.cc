@@ -1,6 +1,5 @@
 #include "server/call_record.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -10,7 +9,12 @@
 namespace attune {
 
 CallRecord::CallRecord(CallMonitor& monitor, CallOrigin origin)
-    : monitor_(monitor), origin_(std::move(origin)), arrival_(absl::Now()) {}
+    : monitor_(monitor),
+      origin_(std::move(origin)),
+      arrival_(absl::Now()),
+      tokenizing_(arrival_),
+      queued_(arrival_),
+      computing_(arrival_) {}
 
 CallRecord::~CallRecord() { Finish(absl::UnknownError("the call was given up")); }
 
@@ -23,13 +27,15 @@ CallCosts CallRecord::costs() const {
   costs.response_bytes = load(response_bytes_);
   costs.texts = load(texts_);
   costs.tokens = load(tokens_);
-  costs.tokenizing = absl::Nanoseconds(load(tokenizing_ns_));
   costs.queued = absl::Nanoseconds(load(longest_queued_ns_));
-  costs.computing =
-      absl::Nanoseconds(load(computing_ns_)) + load(computing_) * (absl::Now() - arrival_);
-  // The two were not read at the same moment.
-  costs.computing = std::max(costs.computing, absl::ZeroDuration());
+  const absl::Time now = absl::Now();
+  costs.tokenizing = tokenizing_.Total(now);
+  costs.computing = computing_.Total(now);
   return costs;
+}
+
+CallPhases CallRecord::phases(absl::Time now) const {
+  return {tokenizing_.Extent(now), queued_.Extent(now), computing_.Extent(now)};
 }
 
 void CallRecord::AddInputs(int64_t texts, int64_t tokens) {
@@ -37,28 +43,26 @@ void CallRecord::AddInputs(int64_t texts, int64_t tokens) {
   Add(tokens_, tokens);
 }
 
-void CallRecord::Tokenized(absl::Duration duration, int64_t truncated_texts) {
-  Add(tokenizing_ns_, absl::ToInt64Nanoseconds(duration));
-  monitor_.metrics().work().Tokenized(duration, truncated_texts);
+void CallRecord::Tokenized(const TimeRange& time, int64_t truncated_texts) {
+  tokenizing_.Begin(time.start);
+  tokenizing_.End(time.end);
+  monitor_.metrics().work().Tokenized(time.end - time.start, truncated_texts);
 }
 
-void CallRecord::Queued(absl::Duration wait) {
-  const int64_t wait_ns = absl::ToInt64Nanoseconds(wait);
+void CallRecord::BeginQueue(int64_t texts, absl::Time now) { queued_.Begin(now, texts); }
+
+void CallRecord::EndQueue(absl::Time since, absl::Time now) {
+  queued_.End(now);
+  const int64_t wait_ns = absl::ToInt64Nanoseconds(now - since);
   int64_t longest = longest_queued_ns_.load(std::memory_order_relaxed);
   while (wait_ns > longest &&
          !longest_queued_ns_.compare_exchange_weak(longest, wait_ns, std::memory_order_relaxed)) {
   }
 }
 
-void CallRecord::BeginCompute(absl::Time now) {
-  Add(computing_ns_, -absl::ToInt64Nanoseconds(now - arrival_));
-  Add(computing_, 1);
-}
+void CallRecord::BeginCompute(absl::Time now) { computing_.Begin(now); }
 
-void CallRecord::EndCompute(absl::Time now) {
-  Add(computing_, -1);
-  Add(computing_ns_, absl::ToInt64Nanoseconds(now - arrival_));
-}
+void CallRecord::EndCompute(absl::Time now) { computing_.End(now); }
 
 void CallRecord::NonFiniteOutput() { monitor_.metrics().work().NonFiniteOutput(); }
 

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "server/activity.h"
 #include "server/rpc_method.h"
 #include "server/trace_context.h"
 
@@ -34,6 +36,14 @@ struct CallCosts {
   absl::Duration computing;
 };
 
+// When each kind of work on a call was done, as far as there was any: from its first text to its
+// last.
+struct CallPhases {
+  std::optional<TimeRange> tokenizing;
+  std::optional<TimeRange> queued;
+  std::optional<TimeRange> computing;
+};
+
 // The story of one call, from its arrival to its end, told by whoever works on it: counted, logged
 // and shown from this one place. Made by CallMonitor::Begin. Thread-safe.
 class CallRecord {
@@ -48,15 +58,19 @@ class CallRecord {
   const CallOrigin& origin() const { return origin_; }
   absl::Time arrival() const { return arrival_; }
   CallCosts costs() const;
+  // What goes on still goes on until `now`.
+  CallPhases phases(absl::Time now) const;
 
   void AddRequestBytes(int64_t bytes) { Add(request_bytes_, bytes); }
   void AddResponseBytes(int64_t bytes) { Add(response_bytes_, bytes); }
   // What the model is to read for it.
   void AddInputs(int64_t texts, int64_t tokens);
   // Some of its texts, of which `truncated_texts` were cut.
-  void Tokenized(absl::Duration duration, int64_t truncated_texts);
-  // One of its texts has got a worker.
-  void Queued(absl::Duration wait);
+  void Tokenized(const TimeRange& time, int64_t truncated_texts);
+  // So many of its texts wait for a worker from now on.
+  void BeginQueue(int64_t texts, absl::Time now);
+  // One of them, which began to wait at `since`, has got a worker.
+  void EndQueue(absl::Time since, absl::Time now);
   // A worker is at work on the call until EndCompute. Several may be, on different texts.
   void BeginCompute(absl::Time now);
   void EndCompute(absl::Time now);
@@ -81,12 +95,10 @@ class CallRecord {
   std::atomic<int64_t> response_bytes_{0};
   std::atomic<int64_t> texts_{0};
   std::atomic<int64_t> tokens_{0};
-  std::atomic<int64_t> tokenizing_ns_{0};
   std::atomic<int64_t> longest_queued_ns_{0};
-  // Each BeginCompute subtracts its time, each EndCompute adds its own: with `computing_` of them
-  // open, their sum so far is this plus so many times now.
-  std::atomic<int64_t> computing_ns_{0};
-  std::atomic<int64_t> computing_{0};
+  Activity tokenizing_;
+  Activity queued_;
+  Activity computing_;
 };
 
 }  // namespace attune

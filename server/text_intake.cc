@@ -32,8 +32,7 @@ absl::Status CheckTextBytes(const TextFields& fields, size_t i, absl::string_vie
                     " bytes; the limit is ", options.max_text_bytes);
 }
 
-void RecordTokens(const std::vector<Encoding>& encodings, absl::Duration duration,
-                  const Call& call) {
+void RecordTokens(const std::vector<Encoding>& encodings, const TimeRange& time, const Call& call) {
   if (call.record() == nullptr) return;
   int64_t tokens = 0;
   int64_t truncated = 0;
@@ -42,7 +41,7 @@ void RecordTokens(const std::vector<Encoding>& encodings, absl::Duration duratio
     truncated += encoding.truncated ? 1 : 0;
   }
   call.record()->AddInputs(static_cast<int64_t>(encodings.size()), tokens);
-  call.record()->Tokenized(duration, truncated);
+  call.record()->Tokenized(time, truncated);
 }
 
 // Turns each of `inputs` into tokens by encode(input, options). `specials` as above.
@@ -76,7 +75,7 @@ absl::StatusOr<std::vector<Encoding>> TokenizeEach(const TextFields& fields,
     }
     encodings.push_back(*std::move(encoding));
   }
-  RecordTokens(encodings, absl::Now() - start, call);
+  RecordTokens(encodings, {start, absl::Now()}, call);
   return encodings;
 }
 

@@ -58,9 +58,10 @@ TEST(CallMonitorTest, TheLineOfACallTellsItsStory) {
                                        .traceparent = kTraceparent,
                                        .tracestate = {"vendor=told-to-nobody"}});
     record->AddInputs(2, 30);
-    record->Queued(absl::Milliseconds(7));
-    record->Queued(absl::Milliseconds(3));
     const absl::Time now = absl::Now();
+    record->BeginQueue(2, now);
+    record->EndQueue(now, now + absl::Milliseconds(7));
+    record->EndQueue(now, now + absl::Milliseconds(3));
     record->BeginCompute(now);
     record->EndCompute(now + absl::Milliseconds(5));
     record->Finish(absl::DeadlineExceededError("of \"secret\" text"));
