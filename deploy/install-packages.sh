@@ -11,6 +11,7 @@ Installs the Debian 12 or 13 packages of each GROUP, as root or through sudo:
   fetch     download the default model
   test      build and run the tests, all but those of the dashboard
   browser   run the tests of the dashboard
+  otlp      build with ATTUNE_OTLP=ON; Debian 13 only
   ci        what .ci/run needs on top: clang, its tools, shellcheck
   coverage  what tests/coverage.py needs on top
   runtime   what a binary built elsewhere needs to run (used by the container image)
@@ -19,6 +20,9 @@ Options:
   --help    print this text
 USAGE
 }
+
+# Which release of Debian this is.
+codename() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }
 
 # Prints the packages of group $1, one a line.
 packages() {
@@ -38,9 +42,13 @@ packages() {
     browser) printf '%s\n' python3 chromium chromium-driver fonts-dejavu-core ;;
     coverage) printf '%s\n' gcovr ;;
     ci) printf '%s\n' clang clang-format clang-tidy clang-tools llvm shellcheck ;;
+    otlp)
+      [[ $(codename) != bookworm ]] || return 1  # has no such package
+      printf '%s\n' opentelemetry-cpp-dev
+      ;;
     runtime)
       # Library packages carry their ABI in the name, so they differ between releases.
-      case "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" in
+      case "$(codename)" in
         bookworm)
           printf '%s\n' libgrpc++1.51 libprotobuf32 libdnnl2 libhwy1 libssl3 \
             libcpp-httplib0.11 libprometheus-cpp-core1.0

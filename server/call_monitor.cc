@@ -7,6 +7,7 @@
 #include "engine/base/log.h"
 #include "server/error_details.h"
 #include "server/request_id.h"
+#include "server/tracing/call_spans.h"
 
 namespace attune {
 namespace {
@@ -51,7 +52,8 @@ void LogCall(const CallRecord& record, const absl::Status& status, absl::Duratio
 }  // namespace
 
 std::shared_ptr<CallRecord> CallMonitor::Begin(const CallArrival& arrival) {
-  CallOrigin origin{arrival.method, arrival.peer, RequestIdOf(arrival.request_id),
+  CallOrigin origin{arrival.method, arrival.transport, arrival.peer,
+                    RequestIdOf(arrival.request_id),
                     TraceOf(arrival.traceparent, arrival.tracestate)};
   auto record = std::make_shared<CallRecord>(*this, std::move(origin));
   metrics_.rpc().Started(arrival.method);
@@ -68,12 +70,16 @@ void CallMonitor::End(CallRecord& record, const absl::Status& status) {
   }
   const RpcMethod method = record.origin().method;
   const CallCosts costs = record.costs();
-  const absl::Duration duration = absl::Now() - record.arrival();
+  const absl::Time now = absl::Now();
+  const absl::Duration duration = now - record.arrival();
   if (method == RpcMethod::kStreamAttentionMap) metrics_.work().AttentionStreamClosed();
   metrics_.work().CountIfRefused(status);
   metrics_.rpc().Finished(method,
                           {status.code(), duration, costs.request_bytes, costs.response_bytes});
   if (access_log_) LogCall(record, status, duration);
+  if (exporter_ != nullptr && record.origin().trace.sampled) {
+    exporter_->Export(SpansOfCall(record, status, now));
+  }
 }
 
 std::vector<OpenCall> CallMonitor::OpenCalls(size_t most, size_t& count) {

@@ -14,6 +14,7 @@
 #include "engine/base/mutex.h"
 #include "server/call_record.h"
 #include "server/metrics/metrics.h"
+#include "server/tracing/trace_exporter.h"
 
 namespace attune {
 
@@ -21,6 +22,7 @@ namespace attune {
 // the method is always known.
 struct CallArrival {
   RpcMethod method = RpcMethod::kOther;
+  Transport transport = Transport::kGrpc;
   std::string peer = {};
   absl::string_view request_id = {};
   absl::string_view traceparent = {};
@@ -34,12 +36,15 @@ struct OpenCall {
   CallCosts costs;
 };
 
-// Watches the calls of every transport: counts them, logs each when it ends, and knows which are in
-// flight. Thread-safe; outlives its records.
+// Watches the calls of every transport: counts them, logs each when it ends, exports those that are
+// traced, and knows which are in flight. Thread-safe; outlives its records.
 class CallMonitor {
  public:
   // With `access_log`, every call that ends is a line in the log, as far as the log takes them.
-  explicit CallMonitor(bool access_log) : access_log_(access_log) {}
+  // `exporter`, borrowed, gets the spans of the calls whose caller samples their trace; null:
+  // nobody does.
+  explicit CallMonitor(bool access_log, TraceExporter* exporter = nullptr)
+      : access_log_(access_log), exporter_(exporter) {}
 
   std::shared_ptr<CallRecord> Begin(const CallArrival& arrival);
 
@@ -54,6 +59,7 @@ class CallMonitor {
   void End(CallRecord& record, const absl::Status& status);
 
   const bool access_log_;
+  TraceExporter* const exporter_;
   Metrics metrics_;
   Mutex mu_;
   absl::flat_hash_set<CallRecord*> open_ ABSL_GUARDED_BY(mu_);

@@ -16,9 +16,12 @@ namespace attune {
 
 class CallMonitor;
 
+enum class Transport { kGrpc, kHttp };
+
 // What is known of a call when it arrives. Nothing of its input.
 struct CallOrigin {
   RpcMethod method = RpcMethod::kOther;
+  Transport transport = Transport::kGrpc;
   std::string peer;  // as the transport names it, "ipv4:127.0.0.1:50000"
   std::string request_id;
   TraceContext trace;

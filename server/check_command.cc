@@ -13,6 +13,7 @@
 #include "server/memory_fit.h"
 #include "server/security/port_guard.h"
 #include "server/served_model.h"
+#include "server/tracing/trace_exporter.h"
 
 namespace attune {
 namespace {
@@ -59,6 +60,7 @@ void PrintTable(const Json& summary) {
 absl::Status CheckStart(const ServerOptions& options, bool json) {
   ATTUNE_RETURN_IF_ERROR(Validate(options));
   ATTUNE_RETURN_IF_ERROR(OpenPortGuard(options).status());
+  ATTUNE_RETURN_IF_ERROR(OpenTraceExporter(options.otlp_endpoint).status());
   const CpuBudget cpus = ReadCpuBudget();
   ATTUNE_ASSIGN_OR_RETURN(const MemoryFit fit, FitMemory(options, cpus));
   MemoryBudgets budgets(fit.options);

@@ -127,6 +127,9 @@ class Flags {
     Add("log-format", log_format_, "json, an object a line, or text, for people");
     Add("access-log", options_.access_log,
         "Log each call that ends, at most 10 lines a second: true or false");
+    Add("otlp-endpoint", options_.otlp_endpoint,
+        "Where to send the spans of traced calls (OTLP over gRPC), http://HOST:PORT; empty: "
+        "nowhere");
     app_.add_flag("--print-config", print_config_, "Print the effective settings as JSON and exit");
     if (check) app_.add_flag("--json", json_, "Print the summary as JSON");
   }

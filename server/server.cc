@@ -31,6 +31,8 @@ namespace {
 constexpr absl::Duration kQuiet = absl::Milliseconds(100);
 // Calls still running when the port closes get this long to end.
 constexpr absl::Duration kCloseGrace = absl::Seconds(1);
+// The spans of the last calls get this long to be sent.
+constexpr absl::Duration kFlushGrace = absl::Seconds(2);
 // How often a drain looks whether it has been hurried.
 constexpr absl::Duration kDrainPoll = absl::Milliseconds(20);
 
@@ -93,14 +95,16 @@ void EnableReflection() {
 
 }  // namespace
 
-Server::Server(const MemoryFit& fit, const CpuBudget& cpus, PortGuard guard)
+Server::Server(const MemoryFit& fit, const CpuBudget& cpus, PortGuard guard,
+               std::unique_ptr<TraceExporter> trace_exporter)
     : options_(fit.options),
       guard_(std::move(guard)),
       cpus_(cpus),
       memory_limit_bytes_(fit.limit_bytes),
       memory_plan_(fit.plan),
       budgets_(options_),
-      monitor_(options_.access_log),
+      trace_exporter_(std::move(trace_exporter)),
+      monitor_(options_.access_log, trace_exporter_.get()),
       encoder_service_(gate_, monitor_, *guard_.authenticator, options_),
       unknown_methods_(monitor_),
       credentials_(std::make_shared<PortCredentials>(guard_)) {
@@ -121,10 +125,13 @@ GuardCounts Server::CountAtTheGuard() const {
 absl::StatusOr<std::unique_ptr<Server>> Server::Bind(const ServerOptions& options) {
   ATTUNE_RETURN_IF_ERROR(Validate(options));
   ATTUNE_ASSIGN_OR_RETURN(PortGuard guard, OpenPortGuard(options));
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<TraceExporter> trace_exporter,
+                          OpenTraceExporter(options.otlp_endpoint));
   const CpuBudget cpus = ReadCpuBudget();
   ATTUNE_ASSIGN_OR_RETURN(const MemoryFit fit, FitMemory(options, cpus));
   LogMemoryPlan(fit.plan, fit.limit_bytes, fit.shrunk);
-  std::unique_ptr<Server> server(new Server(fit, cpus, std::move(guard)));
+  std::unique_ptr<Server> server(
+      new Server(fit, cpus, std::move(guard), std::move(trace_exporter)));
   ATTUNE_RETURN_IF_ERROR(server->OpenGrpcPort());
   ATTUNE_RETURN_IF_ERROR(server->OpenHttpPort());
   ATTUNE_RETURN_IF_ERROR(server->OpenOpsPort());
@@ -293,6 +300,7 @@ bool Server::Drain() {
   grpc_server_->Shutdown(absl::ToChronoTime(absl::Now() + kCloseGrace));
   // Cancelled calls end at the next layer boundary; their messages live until then.
   gate_.WaitIdle(kCloseGrace);
+  if (trace_exporter_ != nullptr) trace_exporter_->Flush(kFlushGrace);
   if (ops_server_ != nullptr) ops_server_->Stop();
   Log(finished ? LogLevel::kInfo : LogLevel::kWarning, "stopped",
       finished ? "every admitted request was answered" : "requests were still running");

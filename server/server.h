@@ -23,6 +23,7 @@
 #include "server/security/port_guard.h"
 #include "server/served_model.h"
 #include "server/server_options.h"
+#include "server/tracing/trace_exporter.h"
 
 namespace attune {
 
@@ -69,7 +70,8 @@ class Server {
   const PortGuard& guard() const { return guard_; }
 
  private:
-  Server(const MemoryFit& fit, const CpuBudget& cpus, PortGuard guard);
+  Server(const MemoryFit& fit, const CpuBudget& cpus, PortGuard guard,
+         std::unique_ptr<TraceExporter> trace_exporter);
 
   absl::Status OpenGrpcPort();
   absl::Status OpenHttpPort();
@@ -103,6 +105,7 @@ class Server {
 
   // Destroyed from the last to the first: what is below uses what is above.
   MemoryBudgets budgets_;
+  const std::unique_ptr<TraceExporter> trace_exporter_;  // null: none
   CallMonitor monitor_;
   std::unique_ptr<ServedModel> model_ ABSL_GUARDED_BY(mu_);
   CallGate gate_;

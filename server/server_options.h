@@ -90,6 +90,9 @@ struct ServerOptions {
   // Whether every call that ends is a line in the log.
   bool access_log = true;
 
+  // The OTLP collector that gets the spans of traced calls, http://HOST:PORT; empty: none.
+  std::string otlp_endpoint;
+
   int64_t grpc_memory_quota_bytes = int64_t{128} << 20;
   bool reflection = true;
 

@@ -33,7 +33,7 @@ forbid '(engine|server|client)/' 'tests/|gtest/|gmock/' 'the product knows no te
 
 transport='(grpc|grpcpp|google/(protobuf|rpc)|attune|tei|inference)/|httplib'
 forbid 'engine/' "$transport" 'no transport in the engine'
-forbid 'server/(batcher|worker_pool|request_pipeline|metrics)' "$transport" \
+forbid 'server/(batcher|worker_pool|request_pipeline|metrics|tracing)' "$transport" \
   'the pipeline knows no transport'
 forbid 'server/grpc/' 'server/http/' 'grpc does not see http'
 forbid 'server/http/' 'server/grpc/' 'http does not see grpc'
@@ -41,6 +41,7 @@ forbid 'server/http/' 'server/grpc/' 'http does not see grpc'
 forbid '(?!engine/ops/)' 'oneapi/|dnnl|hwy/|omp\.h' 'oneDNN, Highway and OpenMP only in engine/ops'
 forbid '(?!server/http/)' 'httplib' 'httplib only in server/http'
 forbid '(?!server/metrics/)' 'prometheus/' 'prometheus-cpp only in server/metrics'
+forbid '(?!server/tracing/)' 'opentelemetry/' 'OpenTelemetry only in server/tracing'
 forbid '(?!engine/text/)' 'unicode/' 'ICU only in engine/text'
 forbid '(?!engine/base/json\.|client/)' 'nlohmann/' 'nlohmann through engine/base/json.h'
 forbid '' 'absl/(log|synchronization)/' 'logs and locks through engine/base'

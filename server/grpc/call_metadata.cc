@@ -30,6 +30,7 @@ absl::string_view ValueOf(const grpc::CallbackServerContext& context, const char
 std::shared_ptr<CallRecord> BeginCall(CallMonitor& monitor, RpcMethod method,
                                       const grpc::CallbackServerContext& context) {
   return monitor.Begin({.method = method,
+                        .transport = Transport::kGrpc,
                         .peer = context.peer(),
                         .request_id = ValueOf(context, kRequestIdHeader),
                         .traceparent = ValueOf(context, "traceparent"),

@@ -255,6 +255,7 @@ void HttpWorker::CallMethod(const httplib::Request& request, absl::string_view b
   const std::string tracestate = OnlyLineOf(request, "tracestate");
   const std::shared_ptr<CallRecord> record =
       port_.monitor->Begin({.method = MethodOfPath(request.path),
+                            .transport = Transport::kHttp,
                             .peer = connection_->peer(),
                             .request_id = request_id,
                             .traceparent = traceparent,

@@ -61,6 +61,7 @@ engine/model/encoder.cc|<dnnl.hpp>|oneDNN, Highway and OpenMP only in engine/ops
 server/worker_pool.cc|<omp.h>|oneDNN, Highway and OpenMP only in engine/ops
 server/batcher.cc|<httplib.h>|httplib only in server/http
 server/server.cc|<prometheus/registry.h>|prometheus-cpp only in server/metrics
+server/server.cc|<opentelemetry/version.h>|OpenTelemetry only in server/tracing
 engine/model/config.cc|<unicode/uchar.h>|ICU only in engine/text
 engine/model/config.cc|<nlohmann/json.hpp>|nlohmann through engine/base/json.h
 server/batcher.h|"absl/synchronization/mutex.h"|logs and locks through engine/base
