@@ -191,12 +191,18 @@ TEST_F(TraceExportTest, ThatNobodyListensIsLogged) {
     const OtlpReceiver gone;
     endpoint = gone.endpoint();
   }
-  ::testing::internal::CaptureStderr();
-  {
-    const auto server = Serve(endpoint);
-    EXPECT_THAT(EncodeTraced(server->stub(), {"the cat"}), IsGrpcOk());
+  const std::string line = "\"event\":\"trace_export\"";
+  std::string log;
+  // Another test of this process may have had this second's line already.
+  for (int i = 0; i < 1'000 && log.find(line) == std::string::npos; ++i) {
+    ::testing::internal::CaptureStderr();
+    {
+      const auto server = Serve(endpoint);
+      EXPECT_THAT(EncodeTraced(server->stub(), {"the cat"}), IsGrpcOk());
+    }
+    log = ::testing::internal::GetCapturedStderr();
   }
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("\"event\":\"trace_export\""));
+  EXPECT_THAT(log, HasSubstr(line));
 }
 
 TEST_F(TraceExportTest, VariablesSayWhoseSpansTheseAreButDoNotTurnTheExportOn) {
