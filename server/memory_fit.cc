@@ -14,6 +14,7 @@ namespace {
 
 // Floors of the budgets that shrink.
 constexpr int64_t kLeastAttentionBudget = int64_t{4} << 20;
+constexpr int64_t kLeastGrpcBuffers = int64_t{32} << 20;
 constexpr int64_t kLeastMessageBytes = int64_t{256} << 10;
 
 bool Contains(const std::vector<std::string>& flags, absl::string_view flag) {
@@ -35,6 +36,7 @@ std::vector<Budget> Budgets(const ServerOptions& options) {
        fixed_reply ? options.max_attention_reply_bytes : kLeastAttentionBudget},
       {"calls-budget", &ServerOptions::calls_budget_bytes, LargestCallBytes(options)},
       {"max-queue-tokens", &ServerOptions::max_queue_tokens, LargestRequestTokens(options)},
+      {"grpc-memory-quota", &ServerOptions::grpc_memory_quota_bytes, kLeastGrpcBuffers},
       {"max-message-bytes", &ServerOptions::max_message_bytes, kLeastMessageBytes},
   };
 }
@@ -130,8 +132,7 @@ absl::StatusOr<MemoryFit> FitMemory(const ServerOptions& options, const CpuBudge
 absl::StatusOr<MemoryPlan> PlanReload(const ServerOptions& options, const CpuBudget& cpus,
                                       const MemoryPlan& now, std::optional<int64_t> limit_bytes) {
   ATTUNE_ASSIGN_OR_RETURN(const ModelFolder folder, ReadModelFolder(options.model));
-  MemoryPlan plan = PlanMemory(folder.config, Resolve(options, folder, cpus));
-  plan.other_model = now.of_model();
+  const MemoryPlan plan = PlanMemory(folder.config, Resolve(options, folder, cpus), now.of_model());
   ATTUNE_RETURN_IF_ERROR(CheckFits(plan, limit_bytes));
   return plan;
 }

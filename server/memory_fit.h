@@ -24,8 +24,8 @@ absl::Status CheckFits(const MemoryPlan& plan, std::optional<int64_t> limit_byte
 
 // Makes the plan fit the limit: budgets that no flag set shrink, each to its floor before the next
 // one shrinks at all, in the order attention-budget, calls-budget, max-queue-tokens,
-// max-message-bytes. Returns the flags of those that shrank. Errors as CheckFits, if even the
-// floors do not fit. REQUIRES: nothing is left to be chosen in `options`.
+// grpc-memory-quota, max-message-bytes. Returns the flags of those that shrank. Errors as
+// CheckFits, if even the floors do not fit. REQUIRES: nothing is left to be chosen in `options`.
 absl::StatusOr<std::vector<std::string>> ShrinkToFit(const ModelConfig& model, int64_t limit_bytes,
                                                      ServerOptions& options);
 

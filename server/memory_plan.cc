@@ -37,11 +37,19 @@ int64_t GrpcThreads() {
   return std::clamp<int64_t>(std::thread::hardware_concurrency() / 2, 2, 16);
 }
 
-int64_t WeightBytes(const ModelConfig& model, const ServerOptions& options) {
+// Of the precision that `options` ask for, or of the one that is chosen between.
+struct PrecisionBytes {
+  int64_t serving;   // at most
+  int64_t compared;  // with that, before it serves
+};
+
+PrecisionBytes WeightBytes(const ModelConfig& model, const ServerOptions& options) {
   const int64_t f32 = Encoder::WeightBytes(model, Precision::kF32);
-  if (options.precision == "f32") return f32;
-  const Precision reduced = options.precision == "int8" ? Precision::kInt8 : Precision::kBf16;
-  return f32 + Encoder::WeightBytes(model, reduced);
+  if (options.precision == "f32") return {f32, 0};
+  if (options.precision == "int8") return {Encoder::WeightBytes(model, Precision::kInt8), f32};
+  const int64_t bf16 = Encoder::WeightBytes(model, Precision::kBf16);
+  if (options.precision == "bf16") return {bf16, f32};
+  return {f32, bf16};
 }
 
 int64_t ActivationBytes(const ModelConfig& model, const ServerOptions& options) {
@@ -49,6 +57,11 @@ int64_t ActivationBytes(const ModelConfig& model, const ServerOptions& options) 
   // Two texts that are compared share a pass.
   const int64_t tokens = std::max({options.max_batch_tokens, 2 * seq, kErasureBatchTokens});
   return options.threads * Encoder::ActivationBytes(model, tokens, seq);
+}
+
+// What only calls that a model serves take; others are refused, but have been decoded.
+int64_t WhileServing(const MemoryPlan& plan) {
+  return plan.queue + plan.tokenizing + plan.calls + plan.attention_maps;
 }
 
 }  // namespace
@@ -64,7 +77,8 @@ std::vector<MemoryPlan::Term> MemoryPlan::terms() const {
           {"http_decoding", http_decoding},
           {"grpc_buffers", grpc_buffers},
           {"program", program},
-          {"other_model", other_model}};
+          {"other_model", other_model},
+          {"comparison", comparison}};
 }
 
 int64_t MemoryPlan::total() const {
@@ -79,10 +93,11 @@ std::string MemoryPlan::ToString() const {
   return absl::StrCat(text, "total ", total());
 }
 
-MemoryPlan PlanMemory(const ModelConfig& model, const ServerOptions& options) {
+MemoryPlan PlanMemory(const ModelConfig& model, const ServerOptions& options, int64_t other_model) {
   const int64_t message = options.max_message_bytes;
+  const PrecisionBytes weights = WeightBytes(model, options);
   MemoryPlan plan;
-  plan.weights = WeightBytes(model, options);
+  plan.weights = weights.serving;
   plan.activations = ActivationBytes(model, options);
   plan.queue =
       options.max_queue_tokens * kQueuedTokenBytes + options.max_queue_items * kQueuedItemBytes;
@@ -96,6 +111,10 @@ MemoryPlan PlanMemory(const ModelConfig& model, const ServerOptions& options) {
   }
   plan.grpc_buffers = options.grpc_memory_quota_bytes;
   plan.program = kProgramBytes;
+  plan.other_model = other_model;
+  plan.comparison = weights.compared;
+  if (other_model == 0)
+    plan.comparison = std::max<int64_t>(0, plan.comparison - WhileServing(plan));
   return plan;
 }
 

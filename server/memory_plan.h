@@ -15,8 +15,7 @@ namespace attune {
 // keeps for the process, such as sockets' buffers, is not in it; nor are connections and streams on
 // which nothing happens.
 struct MemoryPlan {
-  // Packed weights and tables. A reduced precision is compared with f32 first, so then both.
-  int64_t weights = 0;
+  int64_t weights = 0;         // packed, and the tables, in the largest precision that may serve
   int64_t activations = 0;     // of every worker's largest batch
   int64_t queue = 0;           // tokens and items that wait for a worker
   int64_t tokenizing = 0;      // the tokens of requests that are being read
@@ -27,6 +26,9 @@ struct MemoryPlan {
   int64_t grpc_buffers = 0;
   int64_t program = 0;      // libraries, vocabulary, what the allocator cannot use
   int64_t other_model = 0;  // while one takes over from another: what the old one has for itself
+  // The second precision of the model, while a reduced one is compared with f32: what it takes
+  // beyond that which only a serving model takes, since neither serves yet.
+  int64_t comparison = 0;
 
   struct Term {
     const char* name;
@@ -41,8 +43,10 @@ struct MemoryPlan {
   std::string ToString() const;
 };
 
-// For a model of this shape. REQUIRES: nothing is left to be chosen in `options`.
-MemoryPlan PlanMemory(const ModelConfig& model, const ServerOptions& options);
+// For a model of this shape, and beside a model that serves until this one does, of which
+// `other_model` bytes are. REQUIRES: nothing is left to be chosen in `options`.
+MemoryPlan PlanMemory(const ModelConfig& model, const ServerOptions& options,
+                      int64_t other_model = 0);
 
 }  // namespace attune
 

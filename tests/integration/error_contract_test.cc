@@ -354,6 +354,29 @@ TEST_F(BusyServerTest, AFullQueueSaysWhichLimitAndWhenToComeBack) {
   EXPECT_THAT(busy.get(), IsGrpcOk());
 }
 
+TEST_F(BusyServerTest, AQueueThatMovesTooSlowlySaysSoAndWhenToComeBack) {
+  constexpr int kCalls = 24;
+  ServerOptions options = OneWorker();
+  options.max_batch_tokens = 512;
+  options.max_queue_wait = absl::Milliseconds(1);
+  options.max_deadline = absl::Minutes(10);
+  TestServer server(options);
+  std::vector<std::future<grpc::Status>> busy;
+  for (int i = 0; i < kCalls; ++i) {
+    busy.push_back(std::async(std::launch::async, [&] {
+      const auto context = WithDeadline();
+      v1::EncodeResponse response;
+      return server.stub().Encode(context.get(), Texts({TextOf512Tokens()}), &response);
+    }));
+  }
+  // By then it knows how fast it is, and there is more to do.
+  while (server.server().batches_run() < kCalls / 3) absl::SleepFor(absl::Milliseconds(1));
+  const v1::EncodeRequest late = Texts({"cat"});
+  ExpectLimitReached(OverGrpc(server, late), "QUEUE_FULL", "max-queue-wait");
+  ExpectLimitReached(OverHttp(server.server().http_port(), late), "QUEUE_FULL", "max-queue-wait");
+  for (std::future<grpc::Status>& call : busy) call.wait();
+}
+
 TEST_F(BusyServerTest, AnItemOfAStreamThatIsRefusedHasTheDetailsOfARefusedCall) {
   ServerOptions options = OneWorker();
   options.max_texts = 1;

@@ -202,12 +202,13 @@ TEST(MemoryTest, StaysBelowThePlanWhateverClientsDo) {
   const TinyModel model(WideModel());
   ServerProgram program({"--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
                          "--ops-address", "127.0.0.1:0", "--model", model.path(), "--precision",
-                         "f32", "--threads", "2", "--memory-limit", "640MiB"});
+                         "f32", "--threads", "2", "--memory-limit", "512MiB"});
   const std::string plan = program.ReadUntil("\"memory_plan\"");
   const int64_t planned = NumberOf(plan, "total_bytes");
   EXPECT_GT(planned, int64_t{256} << 20);
-  EXPECT_LE(planned, int64_t{512} << 20);
-  EXPECT_THAT(plan, HasSubstr("\"shrunk\":\"attention-budget calls-budget max-message-bytes\""));
+  EXPECT_LE(planned, int64_t{410} << 20);
+  EXPECT_THAT(plan, HasSubstr("\"shrunk\":\"attention-budget calls-budget grpc-memory-quota "
+                              "max-message-bytes\""));
   const int port = PortOf(program.ReadUntil("\"listening\""));
   const auto http_port =
       static_cast<int>(NumberOf(program.ReadUntil("\"http_port\""), "http_port"));
@@ -282,7 +283,7 @@ TEST(MemoryTest, CheckSaysWhatTheStartLogs) {
   int64_t sum = 0;
   for (const char* term :
        {"weights", "activations", "queue", "tokenizing", "calls", "attention_maps", "grpc_decoding",
-        "http_decoding", "grpc_buffers", "program", "other_model"}) {
+        "http_decoding", "grpc_buffers", "program", "other_model", "comparison"}) {
     const int64_t bytes = summary.at(absl::StrCat("memory_", term, "_bytes")).get<int64_t>();
     EXPECT_EQ(NumberOf(plan, absl::StrCat(term, "_bytes")), bytes) << term;
     sum += bytes;

@@ -76,8 +76,9 @@ TEST_F(MemoryFitTest, NoMapMayBeLargerThanTheBudgetForAll) {
 
 TEST_F(MemoryFitTest, ShrinksInTheOrderThatIsDocumented) {
   EXPECT_THAT(FitWithout(400 * kMiB).shrunk, ElementsAre("attention-budget", "calls-budget"));
-  const MemoryFit fit = FitWithout(800 * kMiB);
-  EXPECT_THAT(fit.shrunk, ElementsAre("attention-budget", "calls-budget", "max-message-bytes"));
+  const MemoryFit fit = FitWithout(900 * kMiB);
+  EXPECT_THAT(fit.shrunk, ElementsAre("attention-budget", "calls-budget", "grpc-memory-quota",
+                                      "max-message-bytes"));
   EXPECT_LT(fit.options.max_message_bytes, 4 * kMiB);
   EXPECT_GT(fit.options.max_message_bytes, kMiB);
   EXPECT_THAT(Validate(fit.options), IsOk());

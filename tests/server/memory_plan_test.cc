@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/model/encoder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -51,12 +52,36 @@ TEST_F(MemoryPlanTest, AddsUpWhatTheOptionsAllow) {
                                      HasSubstr(", total " + std::to_string(plan.total()))));
 }
 
-TEST_F(MemoryPlanTest, CountsTheModelTwiceWhereAReducedPrecisionIsCompared) {
+TEST_F(MemoryPlanTest, CountsTheLargestPrecisionThatMayServe) {
   const int64_t f32 = Plan().weights;
-  for (const char* precision : {"bf16", "int8", "auto"}) {
+  EXPECT_EQ(Plan().comparison, 0);
+  options_.precision = "auto";
+  EXPECT_EQ(Plan().weights, f32);
+  for (const char* precision : {"bf16", "int8"}) {
     options_.precision = precision;
-    EXPECT_GT(Plan().weights, f32 * 3 / 2) << precision;
+    EXPECT_LT(Plan().weights, f32) << precision;
   }
+}
+
+TEST_F(MemoryPlanTest, APrecisionThatIsComparedMayUseWhatCallsDoNotYet) {
+  options_.precision = "bf16";
+  EXPECT_EQ(Plan().comparison, 0);
+  options_.max_queue_tokens = 1;
+  options_.max_queue_items = 1;
+  options_.max_message_bytes = 1;
+  options_.calls_budget_bytes = 1000;
+  options_.attention_budget_bytes = 10'000;
+  const MemoryPlan plan = Plan();
+  EXPECT_EQ(plan.comparison + plan.queue + plan.tokenizing + 11'000,
+            Encoder::WeightBytes(model_, Precision::kF32));
+}
+
+TEST_F(MemoryPlanTest, BesideAModelThatServesAComparisonTakesMoreThanThat) {
+  options_.precision = "int8";
+  const MemoryPlan plan = PlanMemory(model_, options_, /*other_model=*/1'000);
+  EXPECT_EQ(plan.other_model, 1'000);
+  EXPECT_EQ(plan.comparison, Encoder::WeightBytes(model_, Precision::kF32));
+  EXPECT_EQ(plan.total(), Plan().total() + 1'000 + plan.comparison);
 }
 
 TEST_F(MemoryPlanTest, LargerMessagesTakeMoreInEachStageThatHasThem) {
