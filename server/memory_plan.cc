@@ -30,7 +30,7 @@ constexpr int64_t kDecodedBytesPerJsonByte = 80;
 constexpr int64_t kErasureBatchTokens = 1024;
 
 // Libraries, vocabulary, threads' stacks, and what the allocator has free but cannot use.
-constexpr int64_t kProgramBytes = 64 * kMiB;
+constexpr int64_t kProgramBytes = 48 * kMiB;
 
 // gRPC has so many threads for reactions, whatever the control group allows.
 int64_t GrpcThreads() {
