@@ -32,7 +32,7 @@ def run(*command, **kind):
 
 
 def build_and_test(jobs):
-    run("cmake", "--preset", "coverage")
+    run("cmake", "--preset", "coverage", "-DATTUNE_PRECOMPILED_HEADERS=ON")
     run("cmake", "--build", "--preset", "coverage", "--parallel", jobs)
     for counts in BUILD.rglob("*.gcda"):
         counts.unlink()
