@@ -80,9 +80,13 @@ class AttuneServer(ServerProcess):
 
     def load(self, texts, duration, warmup, *kind):
         """The report of one run of `attune bench` on the texts of a file, one a line."""
+        return self.bench(duration, warmup, "--input", texts, "--input-format", "text", *kind)
+
+    def bench(self, duration, warmup, *kind):
+        """The report of one run of `attune bench`."""
         result = self.run_client(
-            "bench", "--input", texts, "--input-format", "text", "--duration", f"{duration}s",
-            "--warmup", f"{warmup}s", "--server-pid", self.process.pid, "--format", "json", *kind)
+            "bench", "--duration", f"{duration}s", "--warmup", f"{warmup}s",
+            "--server-pid", self.process.pid, "--format", "json", *kind)
         if result.returncode != 0:
             sys.exit(f"attune bench failed: {result.stderr}")
         return json.loads(result.stdout)
