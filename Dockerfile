@@ -1,32 +1,57 @@
 # Pin by digest for a reproducible image: --build-arg BASE=debian:trixie-slim@sha256:...
 ARG BASE=debian:trixie-slim
+# Whether the image has the default model in it: `none` or `default`.
+ARG MODEL=none
 
 FROM ${BASE} AS build
 WORKDIR /src
 COPY deploy/install-packages.sh deploy/
 RUN deploy/install-packages.sh build test
 COPY . .
-RUN cmake --preset release -DATTUNE_BUILD_TESTS=OFF \
+ARG REVISION=unknown
+RUN cmake --preset release -DATTUNE_BUILD_TESTS=OFF -DATTUNE_REVISION="${REVISION}" \
  && cmake --build --preset release --target attune-server attune \
  && cmake --install build/release --prefix /out --strip
 
 # The runtime stage copies from here, so an image whose tests fail is not made.
 FROM build AS test
-RUN cmake --preset release -DATTUNE_BUILD_TESTS=ON \
+RUN cmake --preset release -DATTUNE_BUILD_TESTS=ON -DATTUNE_PRECOMPILED_HEADERS=ON \
  && cmake --build --preset release \
  && ctest --preset release --parallel "$(nproc)" --label-regex 'unit|fuzz_replay'
 
+FROM ${BASE} AS model-none
+RUN mkdir /models
+
+FROM ${BASE} AS model-default
+ARG HF_ENDPOINT=https://huggingface.co
+WORKDIR /src
+COPY deploy/install-packages.sh deploy/fetch-model.py deploy/all-MiniLM-L6-v2.sha256 deploy/
+RUN deploy/install-packages.sh fetch \
+ && deploy/fetch-model.py --into /models/all-MiniLM-L6-v2
+
+# hadolint ignore=DL3006
+FROM model-${MODEL} AS model
+
 FROM ${BASE} AS runtime
-LABEL org.opencontainers.image.title="attune" \
-      org.opencontainers.image.description="Text to vectors, with attention maps, on CPUs"
-COPY deploy/install-packages.sh /tmp/
-RUN /tmp/install-packages.sh runtime \
- && rm -rf /tmp/install-packages.sh /var/lib/apt/lists/*
+RUN --mount=type=bind,source=deploy,target=/deploy \
+    /deploy/install-packages.sh runtime \
+ && rm -rf /var/lib/apt/lists/*
 COPY --from=test /out/bin/ /usr/local/bin/
+COPY --from=model /models/ /models/
+ARG REVISION=unknown
+ARG VERSION=unknown
+LABEL org.opencontainers.image.title="attune" \
+      org.opencontainers.image.description="Text to vectors, with attention maps, on CPUs" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+# What is in the image, for those who look for versions with known faults.
+RUN --mount=type=bind,source=deploy,target=/deploy \
+    mkdir -p /usr/local/share/doc/attune \
+ && /deploy/sbom.sh "${VERSION}" > /usr/local/share/doc/attune/sbom.spdx.json
 USER 65532:65532
-# Model folders are mounted below /models, read-only. A container has no loopback that others reach,
-# so it listens on every address; who may connect is for the one who publishes its ports to say, and
-# ATTUNE_TLS_CERT and ATTUNE_TLS_KEY encrypt them.
+# A model folder is mounted below /models, read-only, or is there. A container has no loopback that
+# others reach, so it listens on every address; who may connect is for the one who publishes its
+# ports to say, and ATTUNE_TLS_CERT and ATTUNE_TLS_KEY encrypt them.
 ENV ATTUNE_MODEL=/models/all-MiniLM-L6-v2 \
     ATTUNE_INSECURE=true \
     ATTUNE_GRPC_ADDRESS=0.0.0.0:50051 \
