@@ -22,6 +22,7 @@ from attune_server import Server  # noqa: E402
 
 ALERTS = ROOT / "deploy/prometheus/alerts.yml"
 ALERTS_TEST = ROOT / "deploy/prometheus/alerts_test.yml"
+RUNBOOK = ROOT / "deploy/README.md"
 CONFIG = ROOT / "deploy/prometheus/prometheus.yml"
 DASHBOARD = ROOT / "deploy/grafana/attune.json"
 METRIC_NAME = re.compile(r"\b(?:attune|process)_[a-z0-9_]+\b")
@@ -122,13 +123,15 @@ class PrometheusTest(unittest.TestCase):
             done = promtool(*check)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_every_alert_has_a_test_and_says_what_to_do(self):
+    def test_every_alert_has_a_test_and_a_row_in_the_runbook_and_says_what_to_do(self):
         rules = ALERTS.read_text(encoding="utf-8")
         tests = ALERTS_TEST.read_text(encoding="utf-8")
+        runbook = RUNBOOK.read_text(encoding="utf-8")
         names = re.findall(r"alert: (\w+)", rules)
         self.assertGreater(len(names), 8)
         for name in names:
             self.assertIn(name, tests)
+            self.assertIn(f"\n| `{name}` |", runbook)
         for field in ("summary:", "description:", "severity:", "expr:"):
             self.assertEqual(rules.count(field), len(names), field)
 
