@@ -9,13 +9,14 @@ COPY deploy/install-packages.sh deploy/
 RUN deploy/install-packages.sh build test
 COPY . .
 ARG REVISION=unknown
-RUN cmake --preset release -DATTUNE_BUILD_TESTS=OFF -DATTUNE_REVISION="${REVISION}" \
+RUN cmake --preset release -DATTUNE_BUILD_TESTS=OFF -DATTUNE_PRECOMPILED_HEADERS=ON \
+      -DATTUNE_REVISION="${REVISION}" \
  && cmake --build --preset release --target attune-server attune \
  && cmake --install build/release --prefix /out --strip
 
 # The runtime stage copies from here, so an image whose tests fail is not made.
 FROM build AS test
-RUN cmake --preset release -DATTUNE_BUILD_TESTS=ON -DATTUNE_PRECOMPILED_HEADERS=ON \
+RUN cmake --preset release -DATTUNE_BUILD_TESTS=ON \
  && cmake --build --preset release \
  && ctest --preset release --parallel "$(nproc)" --label-regex 'unit|fuzz_replay'
 
