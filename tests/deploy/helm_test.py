@@ -34,7 +34,8 @@ ALL_ON = {
     "autoscaling": {"enabled": True, "queueTokens": 20000},
     "canary": {"enabled": True, "tag": "next", "settings": {"ATTUNE_PRECISION": "int8"}},
     "networkPolicy": {"callers": [{"podSelector": {"matchLabels": {"calls": "attune"}}}],
-                      "monitoring": [{"namespaceSelector": {}}]},
+                      "monitoring": [{"namespaceSelector": {}}],
+                      "egress": [{"ports": [{"port": 4317, "protocol": "TCP"}]}]},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "podAnnotations": {"a": "b"}, "podLabels": {"team": "search"},
     "nodeSelector": {"cpu": "avx512"}, "tolerations": [{"operator": "Exists"}],
@@ -125,6 +126,16 @@ class HelmTest(unittest.TestCase):
         policy = self.all_on["NetworkPolicy", "demo-attune"]
         named += [port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]]
         self.assertEqual(set(named), ports)
+
+    def test_a_pod_may_call_nobody_but_the_hub_and_what_is_named(self):
+        def ports(objects):
+            policy = objects["NetworkPolicy", "demo-attune"]["spec"]
+            self.assertIn("Egress", policy["policyTypes"])
+            return [port["port"] for rule in policy["egress"] for port in rule["ports"]]
+
+        self.assertEqual(ports(self.default), [53, 53, 443])
+        self.assertEqual(ports(self.all_on), [4317])
+        self.assertEqual(ports(render({"model": {"source": "claim", "claim": "models"}})), [])
 
     def test_services_reach_the_canary_too_and_its_settings_are_its_own(self):
         stable, canary = (self.all_on["Deployment", name]["spec"]["template"]

@@ -64,6 +64,9 @@ metadata:
   labels:
     {{- include "attune.labels" .root | nindent 4 }}
     attune/track: {{ .track }}
+  annotations:
+    # A tag is not moved, so what a node has of it is right; topologySpreadConstraints spread the pods.
+    kube-score/ignore: container-image-pull-policy,deployment-has-host-podantiaffinity
 spec:
   {{- if or (eq .track "canary") (not $values.autoscaling.enabled) }}
   replicas: {{ .replicas }}
@@ -108,8 +111,8 @@ spec:
           command: [sh, /download/download.sh]
           args: [{{ $values.model.download.endpoint | quote }}, /models/{{ $values.model.path }}]
           resources:
-            requests: {cpu: 100m, memory: 64Mi}
-            limits: {cpu: "1", memory: 64Mi}
+            requests: {cpu: 100m, memory: 64Mi, ephemeral-storage: {{ $values.resources.ephemeralStorage }}}
+            limits: {cpu: "1", memory: 64Mi, ephemeral-storage: {{ $values.resources.ephemeralStorage }}}
           securityContext: {{ include "attune.confined" . | nindent 12 }}
           volumeMounts:
             - {name: models, mountPath: /models}
@@ -125,7 +128,10 @@ spec:
             - {name: http, containerPort: 8080}
             - {name: ops, containerPort: 9464}
           resources:
-            requests: &resources {cpu: {{ $values.resources.cpu }}, memory: {{ $values.resources.memory }}}
+            requests: &resources
+              cpu: {{ $values.resources.cpu }}
+              memory: {{ $values.resources.memory }}
+              ephemeral-storage: {{ $values.resources.ephemeralStorage }}
             limits: *resources
           # Loading the model, and measuring a reduced precision, take seconds.
           startupProbe:
