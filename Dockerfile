@@ -1,7 +1,5 @@
 # Pin by digest for a reproducible image: --build-arg BASE=debian:trixie-slim@sha256:...
 ARG BASE=debian:trixie-slim
-# Whether the image has the default model in it: `none` or `default`.
-ARG MODEL=none
 
 FROM ${BASE} AS build
 WORKDIR /src
@@ -20,18 +18,18 @@ RUN cmake --preset release -DATTUNE_BUILD_TESTS=ON \
  && cmake --build --preset release \
  && ctest --preset release --parallel "$(nproc)" --label-regex 'unit|fuzz_replay'
 
-FROM ${BASE} AS model-none
-RUN mkdir /models
-
-FROM ${BASE} AS model-default
+# --build-arg MODEL=default: the default model is in the image, instead of mounted.
+FROM ${BASE} AS model
+ARG MODEL=none
 ARG HF_ENDPOINT=https://huggingface.co
 WORKDIR /src
 COPY deploy/install-packages.sh deploy/fetch-model.py deploy/all-MiniLM-L6-v2.sha256 deploy/
-RUN deploy/install-packages.sh fetch \
- && deploy/fetch-model.py --into /models/all-MiniLM-L6-v2
-
-# hadolint ignore=DL3006
-FROM model-${MODEL} AS model
+RUN case "${MODEL}" in \
+      none) mkdir /models ;; \
+      default) deploy/install-packages.sh fetch \
+        && deploy/fetch-model.py --into /models/all-MiniLM-L6-v2 ;; \
+      *) echo "MODEL is ${MODEL}; it must be none or default" >&2; exit 1 ;; \
+    esac
 
 FROM ${BASE} AS runtime
 RUN --mount=type=bind,source=deploy,target=/deploy \

@@ -109,7 +109,7 @@ buildah images --quiet "$base" >/dev/null 2>&1 || {
   make_base
 }
 step "build"
-buildah build --isolation chroot --build-arg "BASE=$base" --tag "$image" \
+buildah build --layers --isolation chroot --build-arg "BASE=$base" --tag "$image" \
   --build-arg "VERSION=$(sed -n 's/^project(attune VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)" \
   --build-arg "REVISION=$(git rev-parse HEAD)" . >"$work/build.log" 2>&1 || fail "see $work/build.log"
 container=$(buildah from "$image")
