@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "attune/v1/attune.grpc.pb.h"
 #include "client/bearer_token.h"
+#include "client/server_target.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -31,9 +32,15 @@ std::shared_ptr<grpc::ChannelCredentials> Credentials(const ClientOptions& optio
 }
 
 std::shared_ptr<grpc::Channel> CreateChannel(const ClientOptions& options,
-                                             const grpc::ChannelArguments& arguments) {
+                                             grpc::ChannelArguments arguments) {
+  const ServerTarget server = ParseServerAddress(options.address).value();
+  if (!options.tls_name.empty()) {
+    arguments.SetSslTargetNameOverride(options.tls_name);
+  } else if (!server.authority.empty()) {
+    arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, server.authority);
+  }
   return grpc::experimental::CreateCustomChannelWithInterceptors(
-      options.address, Credentials(options), arguments, BearerTokenInterceptors(options.token));
+      server.target, Credentials(options), arguments, BearerTokenInterceptors(options.token));
 }
 
 grpc::ChannelArguments CommonArguments(const ClientOptions& options) {
@@ -51,12 +58,21 @@ grpc::ChannelArguments CommonArguments(const ClientOptions& options) {
 }  // namespace
 
 absl::Status ClientOptions::Validate() const {
-  if (address.empty()) return absl::InvalidArgumentError("address is empty; give HOST:PORT");
+  const absl::StatusOr<ServerTarget> server = ParseServerAddress(address);
+  if (!server.ok()) return server.status();
   if (tls_cert.empty() != tls_key.empty()) {
     return absl::InvalidArgumentError("tls_cert and tls_key are given together");
   }
   if (!tls_cert.empty() && tls_ca.empty()) {
     return absl::InvalidArgumentError("tls_cert needs tls_ca, which turns TLS on");
+  }
+  if (!tls_name.empty() && tls_ca.empty()) {
+    return absl::InvalidArgumentError("tls_name needs tls_ca, which turns TLS on");
+  }
+  if (!tls_ca.empty() && tls_name.empty() && !server->authority.empty()) {
+    return absl::InvalidArgumentError(
+        "address is a list of servers: with tls_ca it needs tls_name, the name in the certificate "
+        "of each");
   }
   if (absl::Status status = CheckToken(token); !status.ok()) return status;
   if (deadline <= absl::ZeroDuration() || deadline == absl::InfiniteDuration()) {

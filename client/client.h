@@ -169,7 +169,8 @@ class Client {
   absl::StatusOr<v1::TokenizeResponse> Tokenize(const v1::TokenizeRequest& request) const;
   absl::StatusOr<v1::GetModelResponse> GetModel() const;
 
-  // The state of `service`; "" is the server as a whole. kNotFound for a name it does not know.
+  // The state of `service`; "" is the server as a whole. Of several servers, that of the first that
+  // can be reached. kNotFound for a name it does not know.
   absl::StatusOr<HealthState> CheckHealth(const std::string& service = "") const;
 
   // Returns once `service` is SERVING, or kDeadlineExceeded with the last state after `bound`. The

@@ -12,12 +12,15 @@
 namespace attune {
 
 struct ClientOptions {
-  // HOST:PORT, or any gRPC target. A name that resolves to several addresses is balanced over those
-  // that report SERVING. Proxies named in the environment are not used.
+  // HOST:PORT, a list of IP:PORT with commas between, or any gRPC target. Calls go in turn to those
+  // servers of a list, or of a name that resolves to several, that report SERVING. Proxies named in
+  // the environment are not used.
   std::string address = "127.0.0.1:50051";
   // If set, TLS is spoken, and servers must have a certificate from this authority (PEM, the text
   // itself). The name in it must be that of `address`.
   std::string tls_ca = {};
+  // The name in the servers' certificates, where that is not the one of `address`. A list needs it.
+  std::string tls_name = {};
   // This client's own certificate chain and key (PEM), for servers that ask for one.
   std::string tls_cert = {};
   std::string tls_key = {};

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "client/server_target.h"
 
 namespace attune::cli {
 namespace {
@@ -27,18 +28,24 @@ Flag AddFile(Flags& flags, const std::string& name, std::string& content, const 
 }  // namespace
 
 void AddConnectionFlags(Flags& flags, ClientOptions& options) {
-  flags.Add("-s,--server", options.address, "The server's address")
+  flags
+      .Add("-s,--server", options.address,
+           "The server's address. Several servers share the calls: IP:PORT,IP:PORT,..., or a name "
+           "that resolves to them")
       .Takes("HOST:PORT")
       .Variable("ATTUNE_SERVER")
-      .Valid([](absl::string_view address) {
-        return address.empty() ? absl::InvalidArgumentError("the server's address is empty")
-                               : absl::OkStatus();
-      })
+      .Valid([](absl::string_view address) { return ParseServerAddress(address).status(); })
       .ShowDefault();
   Flag authority =
       AddFile(flags, "--tls-ca", options.tls_ca,
               "Speak TLS, and trust servers with a certificate of this authority (PEM)")
           .Variable("ATTUNE_TLS_CA");
+  flags
+      .Add("--tls-name", options.tls_name,
+           "The name in the servers' certificates, if not that of --server")
+      .Takes("NAME")
+      .Variable("ATTUNE_TLS_NAME")
+      .Needs(authority);
   Flag certificate = AddFile(flags, "--tls-cert", options.tls_cert,
                              "Your certificate (PEM), for a server that asks for one")
                          .Variable("ATTUNE_CLIENT_TLS_CERT");

@@ -6,8 +6,8 @@
 
 namespace attune::cli {
 
-// Adds --server, --tls-ca, --tls-cert, --tls-key and --token-file, and takes ATTUNE_TOKEN. Files
-// are read when the command line is; `options` must live until then.
+// Adds --server, --tls-ca, --tls-name, --tls-cert, --tls-key and --token-file, and takes
+// ATTUNE_TOKEN. Files are read when the command line is; `options` must live until then.
 void AddConnectionFlags(Flags& flags, ClientOptions& options);
 
 }  // namespace attune::cli

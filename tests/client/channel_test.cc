@@ -22,6 +22,8 @@ TEST(ClientOptionsTest, NamesTheOptionThatIsOutOfRange) {
               StatusIs(kInvalid, HasSubstr("tls_cert and tls_key are given together")));
   EXPECT_THAT((ClientOptions{.tls_cert = "x", .tls_key = "x"}.Validate()),
               StatusIs(kInvalid, HasSubstr("tls_cert needs tls_ca")));
+  EXPECT_THAT(ClientOptions{.tls_name = "x"}.Validate(),
+              StatusIs(kInvalid, HasSubstr("tls_name needs tls_ca")));
   EXPECT_THAT(ClientOptions{.deadline = absl::InfiniteDuration()}.Validate(),
               StatusIs(kInvalid, HasSubstr("deadline is inf")));
   EXPECT_THAT(ClientOptions{.deadline = absl::ZeroDuration()}.Validate(),
@@ -30,6 +32,14 @@ TEST(ClientOptionsTest, NamesTheOptionThatIsOutOfRange) {
               StatusIs(kInvalid, HasSubstr("max_attempts is 6; it must be 1 to 5")));
   EXPECT_THAT(ClientOptions{.max_receive_bytes = 0}.Validate(),
               StatusIs(kInvalid, HasSubstr("max_receive_bytes is 0")));
+}
+
+TEST(ClientOptionsTest, AListOverTlsNeedsTheNameInItsCertificates) {
+  ClientOptions options{.address = "10.0.0.1:1,10.0.0.2:1", .tls_ca = "x"};
+  EXPECT_THAT(options.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs tls_name")));
+  options.tls_name = "encoder";
+  EXPECT_THAT(options.Validate(), IsOk());
 }
 
 TEST(ClientOptionsTest, ATokenThatMetadataCannotCarryIsRefusedAndNotShown) {

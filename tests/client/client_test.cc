@@ -274,9 +274,8 @@ TEST(ClientTest, SaysWhenThereIsNoServer) {
 TEST(ClientTest, BalancesOverTheServersThatAreServing) {
   FakeServer first, second, draining;
   draining.health().SetState(HealthCheckResponse::NOT_SERVING);
-  const auto client =
-      Connect(ClientOptions{.address = absl::StrCat("ipv4:", first.address(), ",", second.address(),
-                                                    ",", draining.address())});
+  const auto client = Connect(ClientOptions{
+      .address = absl::StrCat(first.address(), ",", second.address(), ",", draining.address())});
   ASSERT_THAT(client->Encode({"a"}), IsOk());
   // Until all three have reported, everything may go to the first that is ready.
   draining.health().AwaitWatcher();

@@ -80,8 +80,12 @@ class SecurityCommandLineTest : public ::testing::Test {
   // The flags that lead to `server` by TLS.
   std::vector<std::string> Connected(const TestServer& server,
                                      std::vector<std::string> command) const {
+    return Connected(server.address(), std::move(command));
+  }
+  std::vector<std::string> Connected(const std::string& address,
+                                     std::vector<std::string> command) const {
     for (const std::string& argument :
-         {std::string("--server"), server.address(), std::string("--tls-ca"), files_.Path("ca.pem"),
+         {std::string("--server"), address, std::string("--tls-ca"), files_.Path("ca.pem"),
           std::string("--tls-cert"), files_.Path("client.pem"), std::string("--tls-key"),
           files_.Path("client.key")}) {
       command.push_back(argument);
@@ -121,6 +125,20 @@ TEST_F(SecurityCommandLineTest, HealthNeedsNoToken) {
   const TestServer server(Options());
   const ProgramResult result = RunAttune(Connected(server, {"health"}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(SecurityCommandLineTest, AListOfServersIsTrustedByTheNameInTheirCertificates) {
+  const TestServer first(Options());
+  const TestServer second(Options());
+  std::vector<std::string> encode =
+      Connected(absl::StrCat(first.address(), ",", second.address()), {"encode", "the cat"});
+  encode.insert(encode.end(), {"--tls-name", "localhost"});
+  const ProgramResult trusted = RunAttune(encode, {"ATTUNE_TOKEN=" + token_});
+  EXPECT_EQ(trusted.exit_code, 0) << trusted.err;
+  encode.back() = "elsewhere";
+  const ProgramResult refused = RunAttune(encode, {"ATTUNE_TOKEN=" + token_});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("UNAVAILABLE"));
 }
 
 TEST_F(SecurityCommandLineTest, EachTokenIsNewAndItsLineDoesNotHoldIt) {

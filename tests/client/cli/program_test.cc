@@ -61,6 +61,8 @@ TEST_F(ProgramTest, WrongUsageExitsWith2AndSaysWhatIsWrong) {
       {{"encode", "--similarity", "--format", "jsonl", "x"}, "--format excludes --similarity"},
       {{"encode", "x", "--input", "y"}, "excludes"},
       {{"encode", "x", "--server", ""}, "address is empty"},
+      {{"encode", "x", "--server", "10.0.0.1:1,encoder:1"}, "\"encoder:1\" in a list"},
+      {{"encode", "x", "--tls-name", "encoder"}, "--tls-ca"},
       {{"attention"}, "text is required"},
       {{"attend", "--example", "z"}, "z not in"},
       {{"bench", "--rate", "5", "--clients", "2"}, "excludes"},
