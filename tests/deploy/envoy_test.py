@@ -6,14 +6,11 @@ with envoy."""
 import json
 import os
 import pathlib
-import re
 import signal
-import socket
 import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.error
 import urllib.request
@@ -22,38 +19,20 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
-from attune_server import Server  # noqa: E402
+from loopback import free_port  # noqa: E402
+from replicas import Replicas, attune  # noqa: E402
+from waiting import wait_for  # noqa: E402
 
 CONFIG = ROOT / "deploy/envoy/envoy.yaml"
 TRANSCODER = ROOT / "deploy/envoy/json_transcoder.yaml"
 ENCODE = "/attune.v1.EncoderService/Encode"
-PATIENCE_SECONDS = 20
 TEXT = "hello"
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-def wait_for(question, what):
-    end = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < end:
-        if question():
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"{what} did not happen within {PATIENCE_SECONDS} s")
 
 
 def post(url, body, content_type):
     request = urllib.request.Request(url, body, {"Content-Type": content_type})
     with urllib.request.urlopen(request) as reply:
         return reply.read()
-
-
-def attune(*arguments):
-    return subprocess.run([os.environ["ATTUNE_CLIENT_BINARY"], *map(str, arguments)], check=True,
-                          capture_output=True, text=True).stdout
 
 
 def floats(values):
@@ -125,24 +104,12 @@ class EnvoyTest(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.model = pathlib.Path(folder.name) / "model"
-        subprocess.run([ROOT / "deploy/make-demo-model.py", "--into", cls.model], check=True,
-                       capture_output=True)
-        cls.servers = [cls.start(), cls.start()]
+        cls.replicas = Replicas(["127.0.0.1:0"] * 2)
+        cls.addClassCleanup(cls.replicas.stop)
         cls.envoy = Envoy(folder.name, {
-            "grpc": [server.address for server in cls.servers],
-            "http": [server.url.removeprefix("http://") for server in cls.servers]})
-
-    @classmethod
-    def start(cls, **addresses):
-        # Long enough for Envoy to see that the server is not ready any more: two health checks.
-        return Server(cls.model, drain_delay="3s", **addresses)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.envoy.stop()
-        for server in cls.servers:
-            server.stop()
+            "grpc": [server.address for server in cls.replicas.servers],
+            "http": [server.http_address for server in cls.replicas.servers]})
+        cls.addClassCleanup(cls.envoy.stop)
 
     def setUp(self):
         self.wait_until_healthy()
@@ -153,28 +120,8 @@ class EnvoyTest(unittest.TestCase):
 
     def vector(self):
         """The text's, from a server itself, as the bytes of its floats."""
-        reply = self.servers[0].call("encode", {"texts": {"values": [TEXT]}})
+        reply = self.replicas.servers[0].call("encode", {"texts": {"values": [TEXT]}})
         return floats(reply["embeddings"][0]["values"])
-
-    def load(self, disturb=None):
-        """What `attune bench` reports of some seconds of calls through Envoy, with `disturb` in the
-        middle of them. A proxy cannot make a call again that it has not read to its end when the
-        server dies; the client can, as it does by default."""
-        began = self.calls_of(self.servers[0])
-        command = [os.environ["ATTUNE_CLIENT_BINARY"], "bench", "--server", self.envoy.address,
-                   "--clients", "8", "--duration", "8s" if disturb else "1s", "--warmup", "1ms",
-                   "--attempts", "4", "--format", "json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as bench:
-            if disturb:
-                wait_for(lambda: self.calls_of(self.servers[0]) > began + 100, "load")
-                disturb()
-                self.assertIsNone(bench.poll(), "the load ended too early to be disturbed")
-            return json.loads(bench.communicate()[0])
-
-    def calls_of(self, server):
-        with urllib.request.urlopen(f"http://{server.ops_address}/metrics") as metrics:
-            text = metrics.read().decode()
-        return float(re.search(r'attune_rpc_started_total\{method="Encode"\} (\S+)', text)[1])
 
     def test_grpc_passes_with_its_replies_and_errors(self):
         reply = json.loads(attune("encode", "--server", self.envoy.address, "--format", "jsonl", TEXT))
@@ -216,25 +163,23 @@ class EnvoyTest(unittest.TestCase):
         error.exception.close()
 
     def test_each_server_has_its_share_of_the_calls(self):
-        before = [self.calls_of(server) for server in self.servers]
-        self.load()
-        shares = [self.calls_of(server) - began for server, began in zip(self.servers, before)]
+        before = self.replicas.calls()
+        report = self.replicas.load(self.envoy.address)
+        self.assertEqual((report["errors"], report["wrong"]), ({}, 0))
+        shares = [calls - began for calls, began in zip(self.replicas.calls(), before)]
         # Not the same share: the one with less to do gets the next call.
         self.assertGreater(min(shares), sum(shares) / 4)
 
-    def replace(self, how):
-        """Ends a server, and starts another at its addresses."""
-        old = self.servers[1]
-        old.process.send_signal(how)
-        old.process.communicate()
-        self.servers[1] = self.start(grpc_address=old.address,
-                                     http_address=old.url.removeprefix("http://"))
+    def disturbed(self, how):
+        """What is reported of calls while a server is ended by that signal and replaced."""
+        report = self.replicas.load(self.envoy.address, lambda: self.replicas.replace(1, how))
+        return report["errors"], report["wrong"]
 
     def test_no_call_fails_while_a_server_is_killed_and_replaced(self):
-        self.assertEqual(self.load(lambda: self.replace(signal.SIGKILL))["errors"], {})
+        self.assertEqual(self.disturbed(signal.SIGKILL), ({}, 0))
 
     def test_no_call_fails_while_a_server_is_drained_and_replaced(self):
-        self.assertEqual(self.load(lambda: self.replace(signal.SIGTERM))["errors"], {})
+        self.assertEqual(self.disturbed(signal.SIGTERM), ({}, 0))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,9 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.error
 import urllib.parse
@@ -19,6 +17,8 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
 from attune_server import Server  # noqa: E402
+from loopback import free_port  # noqa: E402
+from waiting import wait_for  # noqa: E402
 
 ALERTS = ROOT / "deploy/prometheus/alerts.yml"
 ALERTS_TEST = ROOT / "deploy/prometheus/alerts_test.yml"
@@ -26,23 +26,11 @@ RUNBOOK = ROOT / "deploy/README.md"
 CONFIG = ROOT / "deploy/prometheus/prometheus.yml"
 DASHBOARD = ROOT / "deploy/grafana/attune.json"
 METRIC_NAME = re.compile(r"\b(?:attune|process)_[a-z0-9_]+\b")
-PATIENCE_SECONDS = 60
 
 
 def promtool(*arguments, **options):
     return subprocess.run(["promtool", *map(str, arguments)], capture_output=True, text=True,
                           check=False, **options)
-
-
-def wait_for(question, what):
-    """What `question` answers, once that is true."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < end:
-        answer = question()
-        if answer:
-            return answer
-        time.sleep(0.1)
-    raise AssertionError(f"{what} did not happen within {PATIENCE_SECONDS} s")
 
 
 def panels_of(dashboard):
@@ -60,9 +48,7 @@ class Prometheus:
                                 "scrape_timeout": "500ms",
                                 "static_configs": [{"targets": [target]}]}],
         }), encoding="utf-8")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/data",
