@@ -36,7 +36,7 @@ packages() {
       ;;
     fetch) printf '%s\n' python3 python3-venv ca-certificates ;;
     test)
-      printf '%s\n' libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv prometheus \
+      printf '%s\n' libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv prometheus haproxy \
         dpkg-dev systemd  # make the package, check its service
       ;;
     browser) printf '%s\n' python3 chromium chromium-driver fonts-dejavu-core ;;
@@ -105,10 +105,10 @@ if ((${#missing[@]} == 0)); then
   exit 0
 fi
 
-# The package of Prometheus also starts it as a service of the machine, which the tests do not want:
-# they start their own. Masked before it is installed, it is never started; where there is no systemd,
-# policy-rc.d keeps the package's script from starting it meanwhile. Where somebody has installed it
-# already, nothing here touches it.
+# The packages of Prometheus and HAProxy also start them as services of the machine, which the tests
+# do not want: they start their own. Masked before it is installed, a service is never started; where
+# there is no systemd, policy-rc.d keeps the package's script from starting it meanwhile. Where
+# somebody has installed it already, nothing here touches it.
 policy=/usr/sbin/policy-rc.d
 keep_service_off() {
   if [[ -d /etc/systemd/system && ! -e /etc/systemd/system/$1.service ]]; then
@@ -132,5 +132,7 @@ fi
 echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
 "${apt[@]}" update
-if printf '%s\n' "${missing[@]}" | grep -qxF prometheus; then keep_service_off prometheus; fi
+for service in prometheus haproxy; do
+  if printf '%s\n' "${missing[@]}" | grep -qxF "$service"; then keep_service_off "$service"; fi
+done
 "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
