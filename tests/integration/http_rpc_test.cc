@@ -3,7 +3,9 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -99,6 +101,41 @@ TEST_F(HttpRpcTest, AttentionMapGivesTheSameBitsAsGrpc) {
       "/v1/attention-map",
       R"({"query": {"text": "the cat", "layers": [-1], "wantEmbedding": true}})");
   EXPECT_EQ(over_http.SerializeAsString(), over_grpc.SerializeAsString());
+}
+
+TEST_F(HttpRpcTest, C56ASurrogatePairIsOneCharacterAndALoneOneAnError) {
+  v1::TokenizeRequest request;
+  request.mutable_texts()->add_values("cat \xf0\x9f\x91\x8d");
+  v1::TokenizeResponse over_grpc;
+  const auto context = WithDeadline();
+  ASSERT_THAT(server_.stub().Tokenize(context.get(), request, &over_grpc), IsGrpcOk());
+  const auto over_http =
+      Call<v1::TokenizeResponse>("/v1/tokenize", R"({"texts": {"values": ["cat \ud83d\udc4d"]}})");
+  EXPECT_EQ(over_http.SerializeAsString(), over_grpc.SerializeAsString());
+
+  for (const std::string lone : {R"(a\ud800b)", R"(\udc4d\ud83d)", R"(\ud83d)"}) {
+    const HttpReply reply = Post(port(), "/v1/encode",
+                                 absl::StrCat(R"({"texts": {"values": ["cat", ")", lone, "\"]}}"));
+    EXPECT_EQ(reply.status, 400) << lone;
+    EXPECT_THAT(reply, IsError(grpc::StatusCode::INVALID_ARGUMENT, "surrogate")) << lone;
+  }
+}
+
+TEST_F(HttpRpcTest, C56BytesThatAreNotUtf8AreAnErrorThatSaysWhere) {
+  const std::string before = R"({"texts": {"values": ["cat", ")";
+  // Counted from one; the first byte that cannot follow those before it.
+  const std::pair<std::string, size_t> cases[] = {{"\xED\xA0\x80", 2},      // a surrogate
+                                                  {"\xC0\x80", 1},          // overlong
+                                                  {"\xF4\x90\x80\x80", 2},  // above U+10FFFF
+                                                  {"\xE2\x82", 3},          // cut off
+                                                  {"\xFF", 1}};
+  for (const auto& [bytes, wrong] : cases) {
+    const HttpReply reply = Post(port(), "/v1/encode", absl::StrCat(before, bytes, "\"]}}"));
+    EXPECT_EQ(reply.status, 400);
+    EXPECT_THAT(reply, IsError(grpc::StatusCode::INVALID_ARGUMENT,
+                               absl::StrCat("not valid JSON at byte ", before.size() + wrong)));
+    EXPECT_THAT(reply, IsError(grpc::StatusCode::INVALID_ARGUMENT, "ill-formed UTF-8"));
+  }
 }
 
 TEST_F(HttpRpcTest, AttendTakesBothSpellingsOfAField) {

@@ -8,10 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/server_program.h"
+#include "tests/support/running_server.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
@@ -21,10 +20,10 @@ namespace {
 
 using ::attune::testing::Encode;
 using ::attune::testing::EncodeResult;
+using ::attune::testing::GrpcStatusIs;
 using ::attune::testing::IsGrpcOk;
 using ::attune::testing::IsOk;
-using ::attune::testing::PortOf;
-using ::attune::testing::ServerProgram;
+using ::attune::testing::RunningServer;
 using ::attune::testing::StatusIs;
 using ::attune::testing::TempDir;
 using ::attune::testing::TestOptions;
@@ -100,33 +99,8 @@ class ReloadTest : public ::testing::Test {
   const ModelLink link_;
 };
 
-// The program, with a client.
-class Running {
- public:
-  explicit Running(const std::string& model)
-      : program_({"--grpc-address", "127.0.0.1:0", "--model", model, "--precision", "f32",
-                  "--drain-delay", "0s"}) {
-    port_ = PortOf(program_.ReadUntil("\"listening\""));
-    EXPECT_NE(program_.ReadUntil("\"serving\""), "");
-    stub_ = NewStub();
-  }
-
-  std::unique_ptr<v1::EncoderService::Stub> NewStub() const {
-    return v1::EncoderService::NewStub(
-        grpc::CreateChannel(absl::StrCat("127.0.0.1:", port_), grpc::InsecureChannelCredentials()));
-  }
-
-  ServerProgram& program() { return program_; }
-  v1::EncoderService::Stub& stub() { return *stub_; }
-
- private:
-  ServerProgram program_;
-  int port_ = 0;
-  std::unique_ptr<v1::EncoderService::Stub> stub_;
-};
-
 TEST_F(ReloadTest, UnderLoadEveryReplyIsOfOneOfTheTwoModelsAndNoneFails) {
-  Running running(link_.path());
+  RunningServer running(link_.path());
   const std::vector<Vector> before = VectorsOf(running.stub());
   const std::string revision = RevisionOf(running.stub());
 
@@ -141,7 +115,7 @@ TEST_F(ReloadTest, UnderLoadEveryReplyIsOfOneOfTheTwoModelsAndNoneFails) {
   std::vector<std::thread> clients;
   for (size_t client = 0; client < kClients; ++client) {
     clients.emplace_back([&, client] {
-      const auto stub = running.NewStub();
+      const auto stub = v1::EncoderService::NewStub(running.NewChannel());
       for (size_t i = client; !stop; ++i) {
         const size_t text = i % Texts().size();
         const EncodeResult result = Encode(*stub, {Texts()[text]});
@@ -178,12 +152,11 @@ TEST_F(ReloadTest, UnderLoadEveryReplyIsOfOneOfTheTwoModelsAndNoneFails) {
     }
     EXPECT_TRUE(switched);
   }
-  running.program().Signal(SIGTERM);
-  EXPECT_EQ(running.program().Wait(), 0);
+  EXPECT_EQ(running.Stop(), 0);
 }
 
 TEST_F(ReloadTest, ABrokenFolderKeepsTheOldModelAndAMendedOneReplacesIt) {
-  Running running(link_.path());
+  RunningServer running(link_.path());
   const std::vector<Vector> before = VectorsOf(running.stub());
   const std::string revision = RevisionOf(running.stub());
   link_.PointTo(broken_);
@@ -196,20 +169,40 @@ TEST_F(ReloadTest, ABrokenFolderKeepsTheOldModelAndAMendedOneReplacesIt) {
   running.program().Signal(SIGHUP);
   EXPECT_NE(running.program().ReadUntil("\"reloaded\""), "");
   EXPECT_NE(VectorsOf(running.stub()), before);
-  running.program().Signal(SIGTERM);
-  EXPECT_EQ(running.program().Wait(), 0);
+  EXPECT_EQ(running.Stop(), 0);
+}
+
+TEST_F(ReloadTest, C57AModelOfAnotherDimensionIsToldToWhoExpectsTheOld) {
+  TinyModelOptions wider = Seed(5);
+  wider.hidden = 32;
+  const TinyModel wide_model(wider);
+  RunningServer running(link_.path());
+  v1::EncodeOptions options;
+  options.set_expected_dimension(16);
+  const EncodeResult before = Encode(running.stub(), {"cat"}, options);
+  ASSERT_THAT(before.status, IsGrpcOk());
+  EXPECT_EQ(before.response.dimension(), 16u);
+
+  link_.PointTo(wide_model);
+  running.program().Signal(SIGHUP);
+  EXPECT_NE(running.program().ReadUntil("\"reloaded\""), "");
+  const grpc::Status refused = Encode(running.stub(), {"cat"}, options).status;
+  EXPECT_THAT(refused, GrpcStatusIs(grpc::StatusCode::FAILED_PRECONDITION,
+                                    "options.expected_dimension is 16, but model"));
+  EXPECT_THAT(refused, GrpcStatusIs(grpc::StatusCode::FAILED_PRECONDITION, "gives 32"));
+  EXPECT_EQ(Encode(running.stub(), {"cat"}).response.dimension(), 32u);
+  EXPECT_EQ(running.Stop(), 0);
 }
 
 TEST_F(ReloadTest, ManySignalsInARowHarmNothing) {
-  Running running(link_.path());
+  RunningServer running(link_.path());
   link_.PointTo(second_);
   for (int i = 0; i < 20; ++i) {
     running.program().Signal(SIGHUP);
     EXPECT_THAT(Encode(running.stub(), {"the cat"}).status, IsGrpcOk());
   }
   EXPECT_NE(running.program().ReadUntil("\"reloaded\""), "");
-  running.program().Signal(SIGTERM);
-  EXPECT_EQ(running.program().Wait(), 0);
+  EXPECT_EQ(running.Stop(), 0);
 }
 
 TEST_F(ReloadTest, AnOpenStreamKeepsItsModelUntilItEnds) {

@@ -1,5 +1,7 @@
 // The attune-server program as an operator meets it: help, mistakes, signals.
 
+#include <sched.h>
+
 #include <csignal>
 #include <string>
 
@@ -9,6 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/run_program.h"
+#include "tests/support/running_server.h"
+#include "tests/support/safetensors_writer.h"
 #include "tests/support/server_program.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
@@ -17,14 +21,19 @@ namespace attune {
 namespace {
 
 using ::attune::testing::Encode;
+using ::attune::testing::EncodeValues;
 using ::attune::testing::IsGrpcOk;
 using ::attune::testing::kNoHttpPort;
 using ::attune::testing::kNoOpsPort;
 using ::attune::testing::PortOf;
 using ::attune::testing::ProgramResult;
+using ::attune::testing::RunningServer;
 using ::attune::testing::RunProgram;
+using ::attune::testing::SafetensorsBytes;
 using ::attune::testing::ServerBinary;
 using ::attune::testing::ServerProgram;
+using ::attune::testing::TensorToWrite;
+using ::attune::testing::TinyFileTensors;
 using ::attune::testing::TinyModel;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -167,7 +176,7 @@ TEST(ServerBinaryTest, AutoServesF32WhereTheCpuLacksBf16AndSaysSo) {
   EXPECT_FALSE(info.has_quality());
 }
 
-TEST(ServerBinaryTest, ServesUntilSigtermThenDrainsAndExitsZero) {
+TEST(ServerBinaryTest, C60ServesUntilSigtermThenDrainsAndExitsZero) {
   const TinyModel model;
   ServerProgram program(
       {"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--drain-delay", "10ms"});
@@ -179,6 +188,53 @@ TEST(ServerBinaryTest, ServesUntilSigtermThenDrainsAndExitsZero) {
   program.Signal(SIGTERM);
   EXPECT_NE(program.ReadUntil("every admitted request was answered"), "");
   EXPECT_EQ(program.Wait(), 0);
+}
+
+// This thread, and what it starts, on one CPU.
+class OnOneCpu {
+ public:
+  OnOneCpu() {
+    sched_getaffinity(0, sizeof(before_), &before_);
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &before_)) ++cpu;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+  }
+  ~OnOneCpu() { sched_setaffinity(0, sizeof(before_), &before_); }
+
+ private:
+  cpu_set_t before_ = {};
+};
+
+TEST(ServerBinaryTest, C58ThreadsFollowTheAffinityUnlessAFlagSaysOtherwise) {
+  const TinyModel model;
+  const OnOneCpu one_cpu;
+  RunningServer limited(model.path());
+  EXPECT_THAT(limited.serving(),
+              AllOf(HasSubstr("\"affinity_cpus\":1,"), HasSubstr("\"cgroup_cpus\":"),
+                    HasSubstr("\"threads\":1,"), HasSubstr("\"isa\":\"")));
+  EXPECT_THAT(Encode(limited.stub(), {"the cat"}).status, IsGrpcOk());
+  RunningServer told(model.path(), {"--threads", "3"});
+  EXPECT_THAT(told.serving(), HasSubstr("\"threads\":3,"));
+  EXPECT_THAT(Encode(told.stub(), {"the cat"}).status, IsGrpcOk());
+}
+
+TEST(ServerBinaryTest, C60AModelThatFailsItsWarmUpIsNeverServed) {
+  const TinyModel model;
+  std::vector<TensorToWrite> tensors = TinyFileTensors(model.options());
+  // Finite weights, whose products with anything above one are not.
+  for (TensorToWrite& tensor : tensors) {
+    if (tensor.name != "encoder.layer.1.output.LayerNorm.weight") continue;
+    tensor.data = EncodeValues("F32", std::vector<float>(16, 3e38f));
+  }
+  model.dir().Write("model.safetensors", SafetensorsBytes(tensors));
+  const ProgramResult result =
+      RunServer({"--grpc-address", "127.0.0.1:0", "--model", model.path(), "--precision", "f32"});
+  EXPECT_THAT(result.err, HasSubstr("the warm-up failed: the text vector is not finite"));
+  EXPECT_THAT(result.err, ::testing::Not(HasSubstr("\"serving\"")));
+  EXPECT_EQ(result.exit_code, 1);
 }
 
 TEST(ServerBinaryTest, ASecondSignalEndsTheDrainAtOnce) {
@@ -209,7 +265,7 @@ TEST(ServerBinaryTest, EveryLogLineIsOneJsonObject) {
   }
 }
 
-TEST(ServerBinaryTest, WhatLibrariesLogIsJsonToo) {
+TEST(ServerBinaryTest, C60ATakenPortIsAnErrorAndWhatLibrariesSayOfItIsJsonToo) {
   const TinyModel model;
   const testing::TestServer first(testing::TestOptions(model.path()));
   // libgrpc complains of a port that is taken.

@@ -1,11 +1,13 @@
 #include "tests/support/server_program.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -17,14 +19,15 @@ namespace attune::testing {
 const char* ServerBinary() { return std::getenv("ATTUNE_SERVER_BINARY"); }
 
 ServerProgram::ServerProgram(const std::vector<std::string>& arguments,
-                             std::vector<std::string> environment) {
+                             std::vector<std::string> environment, const std::string& errors_to) {
   environment.insert(environment.begin(), {kNoHttpPort, kNoOpsPort});
   int ends[2];
   if (pipe(ends) != 0) std::abort();
   pid_ = fork();
   if (pid_ == 0) {
     dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
+    const int errors = errors_to.empty() ? ends[1] : open(errors_to.c_str(), O_WRONLY | O_APPEND);
+    dup2(errors, STDERR_FILENO);
     close(ends[0]);
     const char* binary = ServerBinary();
     std::vector<char*> argv = {const_cast<char*>(binary)};
@@ -45,7 +48,11 @@ ServerProgram::~ServerProgram() {
     kill(pid_, SIGKILL);
     Wait();
   }
-  fclose(output_);
+  StopReading();
+}
+
+void ServerProgram::StopReading() {
+  if (output_ != nullptr) fclose(std::exchange(output_, nullptr));
 }
 
 std::string ServerProgram::ReadUntil(const std::string& part) {
@@ -95,6 +102,8 @@ int64_t NumberOf(const std::string& line, const std::string& key) {
   return number;
 }
 
-int PortOf(const std::string& line) { return static_cast<int>(NumberOf(line, "port")); }
+int PortOf(const std::string& line, const std::string& field) {
+  return static_cast<int>(NumberOf(line, field));
+}
 
 }  // namespace attune::testing

@@ -22,9 +22,10 @@ inline constexpr char kNoOpsPort[] = "ATTUNE_OPS_ADDRESS=off";
 class ServerProgram {
  public:
   // Starts it. `environment` are "NAME=value", added to this process's and to the two
-  // above.
+  // above. `errors_to` names a file for its standard error, in place of the pipe.
   explicit ServerProgram(const std::vector<std::string>& arguments,
-                         std::vector<std::string> environment = {});
+                         std::vector<std::string> environment = {},
+                         const std::string& errors_to = "");
   ServerProgram(const ServerProgram&) = delete;
   ServerProgram& operator=(const ServerProgram&) = delete;
   ~ServerProgram();
@@ -34,6 +35,10 @@ class ServerProgram {
   // All of the output, once the program has closed it.
   std::string ReadAll();
 
+  // Closes the pipe, so that it has nobody to write to any more.
+  void StopReading();
+
+  pid_t pid() const { return pid_; }
   void Signal(int number) const;
 
   // The most memory that it has had so far. REQUIRES: it runs.
@@ -51,8 +56,8 @@ class ServerProgram {
 // The whole number under `key` in a log line, or 0.
 int64_t NumberOf(const std::string& line, const std::string& key);
 
-// The port in a log line, or 0.
-int PortOf(const std::string& line);
+// The port in a log line, or 0. `field` is "port" for gRPC, "http_port" or "ops_port".
+int PortOf(const std::string& line, const std::string& field = "port");
 
 }  // namespace attune::testing
 
