@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/grpc_status.h"
 
 namespace attune::testing {
 namespace {
@@ -28,10 +29,6 @@ std::string MakeText(int number) {
   return absl::StrJoin(words, " ");
 }
 
-absl::Status ToAbsl(const grpc::Status& status) {
-  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
-}
-
 absl::StatusOr<std::vector<float>> AskForVector(v1::EncoderService::Stub& stub,
                                                 const std::string& text) {
   v1::EncodeRequest request;
@@ -39,7 +36,7 @@ absl::StatusOr<std::vector<float>> AskForVector(v1::EncoderService::Stub& stub,
   grpc::ClientContext context;
   v1::EncodeResponse response;
   const grpc::Status status = stub.Encode(&context, request, &response);
-  if (!status.ok()) return ToAbsl(status);
+  if (!status.ok()) return ToAbslStatus(status);
   const auto& values = response.embeddings(0).values();
   return std::vector<float>(values.begin(), values.end());
 }
@@ -53,7 +50,7 @@ absl::StatusOr<std::string> AskForMap(v1::EncoderService::Stub& stub, grpc::Clie
   request.mutable_query()->add_layers(0);
   v1::AttentionMapResponse response;
   const grpc::Status status = stub.AttentionMap(&context, request, &response);
-  if (!status.ok()) return ToAbsl(status);
+  if (!status.ok()) return ToAbslStatus(status);
   return std::move(*response.mutable_data());
 }
 

@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "client/error_details.h"
+#include "client/grpc_status.h"
 
 namespace attune::testing {
 namespace {
@@ -26,12 +28,14 @@ void SetDeadline(grpc::ClientContext& context, absl::Duration duration) {
   context.set_deadline(absl::ToChronoTime(absl::Now() + duration));
 }
 
-std::string Describe(const grpc::Status& status) {
-  return absl::StrCat("code ", status.error_code(), ": ", status.error_message());
-}
-
 bool IsRefusal(grpc::StatusCode code) {
   return code == grpc::StatusCode::RESOURCE_EXHAUSTED || code == grpc::StatusCode::UNAVAILABLE;
+}
+
+// The server's reason for a refusal. A call that was cut off has the same code, and none.
+std::string ReasonOf(const absl::Status& status) {
+  if (!IsRefusal(static_cast<grpc::StatusCode>(status.code()))) return "";
+  return ReasonOfError(status).value_or("");
 }
 
 // One of the clients.
@@ -41,7 +45,7 @@ class Client {
       : stub_(v1::EncoderService::NewStub(channel)), texts_(texts), random_(seed) {}
 
   Tally Run(absl::Time until) {
-    while (absl::Now() < until) RunOne();
+    while (absl::Now() < until && !drained_) RunOne();
     return std::move(tally_);
   }
 
@@ -74,7 +78,7 @@ class Client {
     SetDeadline(context, disturbance.hurried ? AnyTime() : kLongest);
     v1::EncodeResponse response;
     const grpc::Status status = CallEncode(context, request, response, disturbance.cancelled);
-    if (!status.ok()) return EndWith(status, disturbance);
+    if (!status.ok()) return EndWith(ToAbslStatus(status), disturbance);
     if (response.embeddings_size() != static_cast<int>(chosen.size())) {
       return tally_.Fault(Ending::kWrongAnswer, "another number of vectors than of texts");
     }
@@ -123,7 +127,7 @@ class Client {
       return tally_.Add(Ending::kRejected);
     }
     if (status.ok()) return tally_.Fault(Ending::kWrongAnswer, "a bad request was answered");
-    EndWith(status, Disturbance{});
+    EndWith(ToAbslStatus(status), Disturbance{});
   }
 
   void Stream() {
@@ -155,7 +159,7 @@ class Client {
     }
     const grpc::Status status = stream->Finish();
     if (!right) return tally_.Fault(Ending::kWrongAnswer, "not the vector of a stream's item");
-    if (!status.ok()) return EndWith(status, Disturbance{.cancelled = abandon});
+    if (!status.ok()) return EndWith(ToAbslStatus(status), Disturbance{.cancelled = abandon});
     const bool each_once =
         std::all_of(answers.begin(), answers.end(), [](int count) { return count == 1; });
     if (!each_once) {
@@ -169,27 +173,22 @@ class Client {
     grpc::ClientContext context;
     SetDeadline(context, kLongest);
     const absl::StatusOr<std::string> map = AskForMap(*stub_, context, texts_.text(text));
-    if (!map.ok()) {
-      return EndWith(
-          {static_cast<grpc::StatusCode>(map.status().code()), std::string(map.status().message())},
-          Disturbance{});
-    }
+    if (!map.ok()) return EndWith(map.status(), Disturbance{});
     if (*map != texts_.map(text)) {
       return tally_.Fault(Ending::kWrongAnswer, "not the attention map of its text");
     }
     tally_.Add(Ending::kAnswered);
   }
 
-  void EndWith(const grpc::Status& status, Disturbance disturbance) {
-    const grpc::StatusCode code = status.error_code();
-    if (disturbance.cancelled && code == grpc::StatusCode::CANCELLED) {
-      return tally_.Add(Ending::kCancelled);
-    }
-    if (disturbance.hurried && code == grpc::StatusCode::DEADLINE_EXCEEDED) {
+  void EndWith(const absl::Status& status, Disturbance disturbance) {
+    if (disturbance.cancelled && absl::IsCancelled(status)) return tally_.Add(Ending::kCancelled);
+    if (disturbance.hurried && absl::IsDeadlineExceeded(status)) {
       return tally_.Add(Ending::kExpired);
     }
-    if (IsRefusal(code)) return tally_.Add(Ending::kRefused);
-    tally_.Fault(Ending::kWrongCode, Describe(status));
+    const std::string reason = ReasonOf(status);
+    if (reason.empty()) return tally_.Fault(Ending::kWrongCode, status.ToString());
+    drained_ = reason == "DRAINING";
+    tally_.Add(Ending::kRefused);
   }
 
   uint64_t Below(uint64_t bound) { return random_() % bound; }
@@ -199,6 +198,7 @@ class Client {
   const std::unique_ptr<v1::EncoderService::Stub> stub_;
   const KnownTexts& texts_;
   std::mt19937_64 random_;
+  bool drained_ = false;  // the server has said so
   Tally tally_;
 };
 

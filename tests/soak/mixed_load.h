@@ -21,7 +21,7 @@ enum class Ending {
   kCancelled,    // by us
   kExpired,      // its deadline
   kRejected,     // bad input, with the code it should have
-  kRefused,      // RESOURCE_EXHAUSTED or UNAVAILABLE, which a client would try again
+  kRefused,      // RESOURCE_EXHAUSTED or UNAVAILABLE with the server's reason, to be tried again
   kWrongAnswer,  // an answer that is not the request's
   kWrongCode,    // any other code
 };
@@ -50,9 +50,10 @@ struct LoadPlan {
 };
 
 // Runs `plan.clients` clients, each with one call after another: single texts and lists, streams,
-// attention maps, deadlines too short, cancels at any time, bad requests. Returns when the last
-// call of each has ended. A call that has no end within 100 seconds, as when its reply was lost,
-// counts as a wrong code.
+// attention maps, deadlines too short, cancels at any time, bad requests. A client ends before
+// `plan.until` when a refusal tells it that the server drains. Returns when the last call of each
+// has ended. A call that has no end within 100 seconds, as when its reply was lost, and one that is
+// cut off without a reason, counts as a wrong code.
 Tally RunMixedLoad(const std::shared_ptr<grpc::Channel>& channel, const KnownTexts& texts,
                    const LoadPlan& plan);
 
