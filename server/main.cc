@@ -287,7 +287,9 @@ int Serve(const ServerOptions& options) {
   // Blocked before any thread starts, so that every thread inherits it.
   const sigset_t signals = ServerSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // A log that nobody reads, or that may not grow, is no reason to end.
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
   LogForLibraries();
   // Memory freed by one thread is then found by another; gRPC's bursts otherwise stay resident.
