@@ -180,6 +180,14 @@ class Http2Client:
                 return None
         return self._answers[stream]
 
+    def first_answer(self, stream):
+        """Reads until some bytes of an answer are there, or the call is over, or patience."""
+        end = time.monotonic() + self.patience
+        answer = self._answers[stream]
+        while not answer.data and not answer.ended and self._read_frame(end):
+            pass
+        return answer
+
     def wait_closed(self):
         """True if the peer closes the connection, whatever it says before, within patience."""
         end = time.monotonic() + self.patience
