@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 
 namespace attune {
 
@@ -12,7 +12,7 @@ AttendJob::AttendJob(std::shared_ptr<Call> call, std::shared_ptr<const AttendInp
 
 void AttendJob::RunAlone(Session& /*session*/) {
   absl::StatusOr<AttendResult> result =
-      Attend(*input_, [this] { return !call().CheckWanted(absl::Now()).ok(); });
+      Attend(*input_, [this] { return !call().CheckWanted(SteadyNow()).ok(); });
   if (result.ok()) {
     done_(std::move(result));
   } else {
@@ -21,7 +21,7 @@ void AttendJob::RunAlone(Session& /*session*/) {
 }
 
 void AttendJob::Fail(int64_t /*index*/, absl::Status status) {
-  const absl::Status wanted = call().CheckWanted(absl::Now());
+  const absl::Status wanted = call().CheckWanted(SteadyNow());
   done_(wanted.ok() ? status : wanted);
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/status_macros.h"
 #include "engine/tensor/dot.h"
 
@@ -111,7 +111,7 @@ Encoder::ForwardOptions AttentionJob::PassOptions(const HeadAblation* ablation,
 }
 
 std::function<bool()> AttentionJob::ShouldStop() const {
-  return [this] { return !call().CheckWanted(absl::Now()).ok(); };
+  return [this] { return !call().CheckWanted(SteadyNow()).ok(); };
 }
 
 absl::StatusOr<std::vector<float>> AttentionJob::Embed(Session& session, const Batch& batch,
@@ -188,7 +188,7 @@ void AttentionJob::AppendErased(int64_t token, Batch& batch) const {
 }
 
 void AttentionJob::Fail(int64_t /*index*/, absl::Status status) {
-  const absl::Status wanted = call().CheckWanted(absl::Now());
+  const absl::Status wanted = call().CheckWanted(SteadyNow());
   done_(wanted.ok() ? status : wanted);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/status_macros.h"
 
 namespace attune {
@@ -39,7 +39,7 @@ AttentionStream::AttentionStream(std::shared_ptr<Call> call, AttentionReply head
       batcher_(batcher),
       batch_(ChangedText(reply_, work_)),
       mapper_(model, reply_.plan, ablation(),
-              [this] { return !call_->CheckWanted(absl::Now()).ok(); }) {}
+              [this] { return !call_->CheckWanted(SteadyNow()).ok(); }) {}
 
 void AttentionStream::Next(Done done) {
   const auto job = std::make_shared<NextJob>(shared_from_this(), done);
@@ -54,7 +54,7 @@ absl::StatusOr<AttentionStream::Part> AttentionStream::Run(Session& session) {
   const std::vector<int64_t>& chosen = reply_.plan.query.layers;
   const int64_t end = work_.want_embedding ? model_.layers : chosen.back() + 1;
   while (next_layer_ < end) {
-    ATTUNE_RETURN_IF_ERROR(call_->CheckWanted(absl::Now()));
+    ATTUNE_RETURN_IF_ERROR(call_->CheckWanted(SteadyNow()));
     const int64_t layer = next_layer_++;
     ATTUNE_RETURN_IF_ERROR(session.RunLayer(batch_, layer, &mapper_, ablation(), hidden_));
     if (!std::binary_search(chosen.begin(), chosen.end(), layer)) continue;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "server/error_details.h"
 #include "server/retry_delay.h"
 
@@ -31,7 +31,7 @@ void CallGate::Refuse(absl::Status reason) {
 void CallGate::Enter() {
   MutexLock lock(mu_);
   ++calls_;
-  last_arrival_ = absl::Now();
+  last_arrival_ = SteadyNow();
 }
 
 void CallGate::Leave() {
@@ -46,10 +46,10 @@ absl::StatusOr<std::shared_ptr<const Backend>> CallGate::backend() {
 }
 
 bool CallGate::WaitIdle(absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyNow() + timeout;
   MutexLock lock(mu_);
   while (calls_ > 0) {
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline - SteadyNow();
     if (left <= absl::ZeroDuration()) return false;
     idle_.WaitFor(mu_, left);
   }

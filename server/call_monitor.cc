@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "server/error_details.h"
 #include "server/request_id.h"
@@ -70,7 +70,7 @@ void CallMonitor::End(CallRecord& record, const absl::Status& status) {
   }
   const RpcMethod method = record.origin().method;
   const CallCosts costs = record.costs();
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   const absl::Duration duration = now - record.arrival();
   if (method == RpcMethod::kStreamAttentionMap) metrics_.work().AttentionStreamClosed();
   metrics_.work().CountIfRefused(status);
@@ -78,12 +78,12 @@ void CallMonitor::End(CallRecord& record, const absl::Status& status) {
                           {status.code(), duration, costs.request_bytes, costs.response_bytes});
   if (access_log_) LogCall(record, status, duration);
   if (exporter_ != nullptr && record.origin().trace.sampled) {
-    exporter_->Export(SpansOfCall(record, status, now));
+    exporter_->Export(SpansOfCall(record, status, now, WallClockAhead()));
   }
 }
 
 std::vector<OpenCall> CallMonitor::OpenCalls(size_t most, size_t& count) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   std::vector<OpenCall> calls;
   // A record leaves the set before it is gone, so those in it are there while the lock is held.
   MutexLock lock(mu_);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "server/call_monitor.h"
 #include "server/metrics/metrics.h"
 
@@ -11,7 +11,7 @@ namespace attune {
 CallRecord::CallRecord(CallMonitor& monitor, CallOrigin origin)
     : monitor_(monitor),
       origin_(std::move(origin)),
-      arrival_(absl::Now()),
+      arrival_(SteadyNow()),
       tokenizing_(arrival_),
       queued_(arrival_),
       computing_(arrival_) {}
@@ -28,7 +28,7 @@ CallCosts CallRecord::costs() const {
   costs.texts = load(texts_);
   costs.tokens = load(tokens_);
   costs.queued = absl::Nanoseconds(load(longest_queued_ns_));
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   costs.tokenizing = tokenizing_.Total(now);
   costs.computing = computing_.Total(now);
   return costs;

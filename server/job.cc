@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "server/error_details.h"
 #include "server/retry_delay.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 // A batch is worth finishing while anyone still waits for a part of it.
 bool NobodyWaits(const std::vector<WorkItem>& items) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   for (const WorkItem& item : items) {
     if (item.job->call().CheckWanted(now).ok()) return false;
   }
@@ -25,7 +25,7 @@ bool NobodyWaits(const std::vector<WorkItem>& items) {
 class ComputeSpan {
  public:
   explicit ComputeSpan(const std::vector<WorkItem>& items) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     for (const WorkItem& item : items) {
       CallRecord* record = item.job->call().record();
       if (record == nullptr) continue;
@@ -40,7 +40,7 @@ class ComputeSpan {
   ~ComputeSpan() { End(); }
 
   void End() {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     for (const std::shared_ptr<CallRecord>& record : records_) record->EndCompute(now);
     records_.clear();
   }
@@ -50,7 +50,7 @@ class ComputeSpan {
 };
 
 void FailAll(const std::vector<WorkItem>& items, const absl::Status& status) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   for (const WorkItem& item : items) {
     // A batch that stopped because nobody waited ends each call for that call's own reason.
     const absl::Status wanted = item.job->call().CheckWanted(now);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/status_macros.h"
 #include "engine/ops/precision_probe.h"
@@ -27,7 +27,7 @@ void LogFigures(Precision precision, const QualityFigures& figures, absl::Time s
        {"min_cosine", figures.min_cosine},
        {"mean_overlap", figures.mean_overlap},
        {"from_cache", from_cache},
-       {"seconds", absl::ToDoubleSeconds(absl::Now() - start)}});
+       {"seconds", absl::ToDoubleSeconds(SteadyNow() - start)}});
 }
 
 // This CPU, and the model itself. Keeps the engines it loads, so that the one that was measured is
@@ -76,7 +76,7 @@ absl::StatusOr<std::shared_ptr<const Engine>> ModelEvidence::Load(Precision prec
 }
 
 absl::StatusOr<QualityFigures> ModelEvidence::Quality(Precision precision) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   ATTUNE_ASSIGN_OR_RETURN(const std::shared_ptr<const Engine> candidate, Load(precision));
   const QualityKey key = MakeQualityKey(*candidate);
   if (const std::optional<QualityFigures> known = cache_.Find(key)) {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
@@ -61,7 +60,7 @@ absl::StatusOr<std::unique_ptr<ServedModel>> ServedModel::Load(const ServerOptio
                                                                const CpuBudget& cpus,
                                                                MemoryBudgets& budgets,
                                                                WorkMetrics* metrics) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   std::unique_ptr<ServedModel> model(new ServedModel(options));
   if (options.threads == 0) model->options_.threads = cpus.threads();
   ATTUNE_ASSIGN_OR_RETURN(const LoadedModel loaded, LoadModel(model->options_));
@@ -73,7 +72,7 @@ absl::StatusOr<std::unique_ptr<ServedModel>> ServedModel::Load(const ServerOptio
   model->batcher_ = std::make_unique<Batcher>(QueueOptions(resolved), RealClock(), metrics);
   model->pipeline_ = std::make_unique<RequestPipeline>(resolved, loaded, *model->batcher_, budgets);
   ATTUNE_RETURN_IF_ERROR(model->StartWorkers(cpus, metrics));
-  model->load_time_ = absl::Now() - start;
+  model->load_time_ = SteadyNow() - start;
   return model;
 }
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/status_macros.h"
 #include "server/error_details.h"
@@ -297,7 +297,8 @@ bool Server::Drain() {
   const bool finished = WaitIdleUnlessHurried();
   RefuseUntilQuiet();
   if (http_server_ != nullptr) http_server_->Stop();
-  grpc_server_->Shutdown(absl::ToChronoTime(absl::Now() + kCloseGrace));
+  // gRPC takes a time of the wall clock.
+  grpc_server_->Shutdown(absl::ToChronoTime(SteadyNow() + WallClockAhead() + kCloseGrace));
   // Cancelled calls end at the next layer boundary; their messages live until then.
   gate_.WaitIdle(kCloseGrace);
   if (trace_exporter_ != nullptr) trace_exporter_->Flush(kFlushGrace);
@@ -314,25 +315,25 @@ void Server::Hurry() {
 }
 
 bool Server::WaitUnlessHurried(absl::Duration duration) {
-  const absl::Time end = absl::Now() + duration;
+  const absl::Time end = SteadyNow() + duration;
   MutexLock lock(mu_);
-  while (!hurry_ && absl::Now() < end) hurry_changed_.WaitFor(mu_, end - absl::Now());
+  while (!hurry_ && SteadyNow() < end) hurry_changed_.WaitFor(mu_, end - SteadyNow());
   return !hurry_;
 }
 
 bool Server::WaitIdleUnlessHurried() {
-  const absl::Time end = absl::Now() + options_.drain_timeout;
+  const absl::Time end = SteadyNow() + options_.drain_timeout;
   while (!gate_.WaitIdle(kDrainPoll)) {
-    if (!WaitUnlessHurried(absl::ZeroDuration()) || absl::Now() >= end) return false;
+    if (!WaitUnlessHurried(absl::ZeroDuration()) || SteadyNow() >= end) return false;
   }
   return true;
 }
 
 void Server::RefuseUntilQuiet() {
-  const absl::Time end = absl::Now() + kCloseGrace;
+  const absl::Time end = SteadyNow() + kCloseGrace;
   absl::Duration left = kQuiet;
-  while (left > absl::ZeroDuration() && absl::Now() < end && WaitUnlessHurried(left)) {
-    left = gate_.last_arrival() + kQuiet - absl::Now();
+  while (left > absl::ZeroDuration() && SteadyNow() < end && WaitUnlessHurried(left)) {
+    left = gate_.last_arrival() + kQuiet - SteadyNow();
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/status_macros.h"
 
 namespace attune {
@@ -26,7 +26,7 @@ absl::Status SimilarityJob::Run(Session& session) {
   batch.Append(reply_.first.ids, reply_.first.type_ids);
   batch.Append(reply_.second.ids, reply_.second.type_ids);
   Encoder::ForwardOptions options;
-  options.should_stop = [this] { return !call().CheckWanted(absl::Now()).ok(); };
+  options.should_stop = [this] { return !call().CheckWanted(SteadyNow()).ok(); };
   ATTUNE_ASSIGN_OR_RETURN(const ConstMatrixView hidden, session.Forward(batch, options));
   const int64_t border = reply_.first.size();
   ATTUNE_ASSIGN_OR_RETURN(reply_.explanation, ExplainSimilarity(mode_, hidden.Rows(0, border),
@@ -35,7 +35,7 @@ absl::Status SimilarityJob::Run(Session& session) {
 }
 
 void SimilarityJob::Fail(int64_t /*index*/, absl::Status status) {
-  const absl::Status wanted = call().CheckWanted(absl::Now());
+  const absl::Status wanted = call().CheckWanted(SteadyNow());
   done_(wanted.ok() ? status : wanted);
 }
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/field_error.h"
 #include "engine/base/status_macros.h"
 #include "server/field_errors.h"
@@ -60,11 +60,11 @@ absl::StatusOr<std::vector<Encoding>> TokenizeEach(const TextFields& fields,
   tokenize.specials_as_text = policy.specials_as_text;
   tokenize.offsets = settings.offsets;
 
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   std::vector<Encoding> encodings;
   encodings.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    ATTUNE_RETURN_IF_ERROR(call.CheckWanted(absl::Now()));
+    ATTUNE_RETURN_IF_ERROR(call.CheckWanted(SteadyNow()));
     absl::StatusOr<Encoding> encoding = encode(inputs[i], tokenize);
     if (!encoding.ok()) {
       return FieldError(fields.TextName(i), ": ", encoding.status().message());
@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<Encoding>> TokenizeEach(const TextFields& fields,
     }
     encodings.push_back(*std::move(encoding));
   }
-  RecordTokens(encodings, {start, absl::Now()}, call);
+  RecordTokens(encodings, {start, SteadyNow()}, call);
   return encodings;
 }
 

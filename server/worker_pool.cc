@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "server/idle_workers.h"
 
@@ -72,11 +72,11 @@ void WorkerPool::Work(const std::shared_ptr<const Engine>& engine,
 void WorkerPool::RunBatch(Session& session, std::vector<WorkItem> items, WorkMetrics* metrics) {
   const auto count = static_cast<int64_t>(items.size());
   const int64_t tokens = TotalTokens(items);
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   batches_run_.fetch_add(1, std::memory_order_relaxed);
   RunItems(session, std::move(items));
   batcher_.Finished(tokens);
-  if (metrics != nullptr) metrics->Computed(count, tokens, absl::Now() - start);
+  if (metrics != nullptr) metrics->Computed(count, tokens, SteadyNow() - start);
 }
 
 WorkerPool::~WorkerPool() {

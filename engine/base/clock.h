@@ -6,6 +6,15 @@
 
 namespace attune {
 
+// What the wall clock said at the first call, and the time that has passed since: it does not jump
+// when somebody sets the clock. Of everything that waits or is measured; the wall clock itself
+// (absl::Now) is for people and for certificates. Thread-safe.
+absl::Time SteadyNow();
+
+// By how much the wall clock, as it is set now, is ahead of SteadyNow; negative if it is behind.
+// For times that other processes tell or are told. Thread-safe.
+absl::Duration WallClockAhead();
+
 // Thread-safe.
 class Clock {
  public:
@@ -13,7 +22,7 @@ class Clock {
   virtual absl::Time Now() const = 0;
 };
 
-// The wall clock of this machine. Lives as long as the process.
+// SteadyNow. Lives as long as the process.
 const Clock& RealClock();
 
 }  // namespace attune

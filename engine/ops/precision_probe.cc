@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/ops/dnnl_compat.h"
 #include "engine/ops/op_context.h"
@@ -46,10 +46,10 @@ class ProbeMatmul {
 
   absl::Duration Time() {
     constexpr int kRepeats = 2;
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyNow();
     for (int i = 0; i < kRepeats; ++i) primitive_.execute(stream_, arguments_);
     stream_.wait();
-    return absl::Now() - start;
+    return SteadyNow() - start;
   }
 
  private:

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/crc32c.h"
 #include "engine/base/log.h"
 #include "server/codec/attention_codec.h"
@@ -105,7 +105,7 @@ void AttentionStreamCall::WriteTrailer() {
 
 void AttentionStreamCall::Write() {
   writing_ = true;
-  write_began_ = absl::Now();
+  write_began_ = SteadyNow();
   request_id_.BeforeMessage();
   call_->record()->AddResponseBytes(static_cast<int64_t>(message_.ByteSizeLong()));
   HandOver(this);
@@ -117,7 +117,7 @@ void AttentionStreamCall::OnWriteDone(bool ok) {
   {
     MutexLock lock(mu_);
     writing_ = false;
-    call_->record()->WriteWaited(absl::Now() - write_began_);
+    call_->record()->WriteWaited(SteadyNow() - write_began_);
     message_.Clear();
     if (!ok) return End(absl::CancelledError("the client takes no more"));
   }
@@ -148,7 +148,7 @@ void AttentionStreamCall::CancelIfStalled(absl::Time since) {
       {{"request_id", call_->record()->origin().request_id},
        {"trace_id", call_->record()->origin().trace.trace_id},
        {"span_id", call_->record()->origin().trace.span_id},
-       {"waiting_seconds", absl::ToDoubleSeconds(absl::Now() - write_began_)}});
+       {"waiting_seconds", absl::ToDoubleSeconds(SteadyNow() - write_began_)}});
   context_.TryCancel();
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/status_macros.h"
 #include "server/encoder_methods.h"
 #include "server/grpc/attention_stream_call.h"
@@ -18,6 +18,15 @@
 #include "server/peer_client.h"
 
 namespace attune {
+namespace {
+
+// gRPC tells it by the wall clock. "No deadline" is one centuries away.
+absl::Time DeadlineOf(const grpc::CallbackServerContext& context) {
+  return absl::FromChrono(context.deadline()) - WallClockAhead();
+}
+
+}  // namespace
+
 EncoderService::EncoderService(CallGate& gate, CallMonitor& monitor,
                                const Authenticator& authenticator, const ServerOptions& options)
     : gate_(gate),
@@ -39,9 +48,7 @@ grpc::ServerUnaryReactor* EncoderService::StartCall(RpcMethod method,
   gate_.Enter();
   std::shared_ptr<CallRecord> record = BeginCall(monitor_, method, context);
   record->AddRequestBytes(static_cast<int64_t>(request.ByteSizeLong()));
-  // "No deadline" arrives as one centuries away.
-  const absl::Time deadline =
-      std::min(absl::FromChrono(context.deadline()), absl::Now() + options_.max_deadline);
+  const absl::Time deadline = std::min(DeadlineOf(context), SteadyNow() + options_.max_deadline);
   auto* call = new UnaryCall(gate_, context, deadline, ClientOf(context), std::move(record));
   const absl::StatusOr<std::shared_ptr<const Backend>> backend = gate_.backend();
   if (!backend.ok()) {
@@ -118,7 +125,7 @@ StreamEncodeCall::Options EncoderService::StreamOptions(const grpc::CallbackServ
   StreamEncodeCall::Options options;
   options.max_items = options_.max_parallel_per_stream;
   options.max_bytes = options_.max_message_bytes;
-  options.deadline = absl::FromChrono(context.deadline());
+  options.deadline = DeadlineOf(context);
   options.max_item_time = options_.max_deadline;
   options.client = ClientOf(context);
   options.on_done = StreamOver(std::move(backend));
@@ -176,7 +183,7 @@ grpc::ServerWriteReactor<v1::StreamAttentionMapResponse>* EncoderService::Stream
                          const std::shared_ptr<CallRecord>& record)
       -> absl::StatusOr<std::shared_ptr<AttentionStreamCall>> {
     ATTUNE_ASSIGN_OR_RETURN(StreamPlaces::Place place, attention_places_.Take());
-    auto call = std::make_shared<Call>(absl::FromChrono(context->deadline()), ClientOf(*context),
+    auto call = std::make_shared<Call>(DeadlineOf(*context), ClientOf(*context),
                                        WorkClass::kInteractive, record);
     return AttentionStreamCall::Create(*context, *request, *backend->pipeline, *backend->tokenizer,
                                        std::move(call), std::move(place), StreamOver(backend));
@@ -191,7 +198,7 @@ grpc::ServerReadReactor<v1::HeadStatisticsRequest>* EncoderService::HeadStatisti
                          const std::shared_ptr<CallRecord>& record)
       -> absl::StatusOr<std::shared_ptr<HeadStatisticsCall>> {
     HeadStatisticsCall::Options options;
-    options.deadline = absl::FromChrono(context->deadline());
+    options.deadline = DeadlineOf(*context);
     options.max_item_time = options_.max_deadline;
     options.client = ClientOf(*context);
     options.record = record;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "server/codec/attention_codec.h"
 #include "server/error_details.h"
 #include "server/grpc/grpc_status.h"
@@ -42,7 +42,7 @@ bool HeadStatisticsCall::TakeText(bool ok) {
   if (!takes_texts_) return false;
   computing_ = true;
   options_.record->AddRequestBytes(static_cast<int64_t>(request_.ByteSizeLong()));
-  call_ = std::make_shared<Call>(std::min(options_.deadline, absl::Now() + options_.max_item_time),
+  call_ = std::make_shared<Call>(std::min(options_.deadline, SteadyNow() + options_.max_item_time),
                                  options_.client, WorkClass::kBulk, options_.record);
   return true;
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/time/clock.h"
 #include "engine/base/check.h"
+#include "engine/base/clock.h"
 
 namespace attune {
 
@@ -47,7 +47,7 @@ void OpenStreams::WatchForStalls() {
     } else {
       changed_.WaitFor(mu_, interval);
     }
-    const absl::Time since = absl::Now() - stall_timeout_;
+    const absl::Time since = SteadyNow() - stall_timeout_;
     for (OpenStream* stream : streams_) stream->CancelIfStalled(since);
   }
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/status_macros.h"
 #include "server/codec/stream_codec.h"
@@ -63,7 +63,7 @@ StreamEncodeCall::Work StreamEncodeCall::TakeItem(bool ok) {
   Item& item = *work.item;
   const auto text_bytes = static_cast<int64_t>(item.request.text().size());
   item.call =
-      std::make_shared<Call>(std::min(options_.deadline, absl::Now() + options_.max_item_time),
+      std::make_shared<Call>(std::min(options_.deadline, SteadyNow() + options_.max_item_time),
                              options_.client, WorkClass::kBulk, options_.record);
   item.bytes = text_bytes + pipeline_.MostReplyBytes(work.input, text_bytes);
   window_.Enter(item.bytes);
@@ -102,7 +102,7 @@ void StreamEncodeCall::OnWriteDone(bool ok) {
   TakeOver(this);
   MutexLock lock(mu_);
   writing_ = false;
-  options_.record->WriteWaited(absl::Now() - write_began_);
+  options_.record->WriteWaited(SteadyNow() - write_began_);
   window_.Leave(answers_.front().bytes);
   answers_.pop_front();
   if (!ok) Abandon();
@@ -138,7 +138,7 @@ void StreamEncodeCall::CancelIfStalled(absl::Time since) {
       {{"request_id", options_.record->origin().request_id},
        {"trace_id", options_.record->origin().trace.trace_id},
        {"span_id", options_.record->origin().trace.span_id},
-       {"waiting_seconds", absl::ToDoubleSeconds(absl::Now() - write_began_)}});
+       {"waiting_seconds", absl::ToDoubleSeconds(SteadyNow() - write_began_)}});
   context_.TryCancel();
 }
 
@@ -160,7 +160,7 @@ void StreamEncodeCall::Advance() {
 void StreamEncodeCall::WriteNext() {
   if (writing_ || answers_.empty()) return;
   writing_ = true;
-  write_began_ = absl::Now();
+  write_began_ = SteadyNow();
   request_id_.BeforeMessage();
   options_.record->AddResponseBytes(static_cast<int64_t>(answers_.front().response.ByteSizeLong()));
   HandOver(this);

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 
 namespace attune {
 namespace {
@@ -23,7 +23,7 @@ constexpr int64_t kDiscardBytes = 1 << 20;
 constexpr absl::Duration kDiscardTime = absl::Seconds(1);
 
 int PollMilliseconds(absl::Time deadline) {
-  const absl::Duration left = std::min(deadline - absl::Now(), absl::Hours(1));
+  const absl::Duration left = std::min(deadline - SteadyNow(), absl::Hours(1));
   // Rounded up, so that a wait does not end a fraction before its deadline.
   return static_cast<int>(std::max<int64_t>(0, absl::ToInt64Milliseconds(left) + 1));
 }
@@ -34,7 +34,7 @@ Connection::Connection(Socket socket, int stop, const ConnectionLimits& limits)
     : socket_(std::move(socket)),
       stop_(stop),
       io_timeout_(limits.io_timeout),
-      read_deadline_(absl::Now() + limits.io_timeout),
+      read_deadline_(SteadyNow() + limits.io_timeout),
       receivable_bytes_(limits.max_header_bytes) {}
 
 void Connection::ExpectBody(int64_t bytes) {
@@ -49,7 +49,7 @@ Connection::WaitResult Connection::WaitFor(int event, absl::Time deadline) {
     if (ready < 0 && errno != EINTR) return WaitResult::kClosed;
     if (fds[0].revents != 0) return WaitResult::kReady;
     if (fds[1].revents != 0 || fds[2].revents != 0) return WaitResult::kClosed;
-    if (absl::Now() >= deadline) return WaitResult::kTimeout;
+    if (SteadyNow() >= deadline) return WaitResult::kTimeout;
   }
 }
 
@@ -59,7 +59,7 @@ Connection::WaitResult Connection::Poll(short events, absl::Time deadline) const
     const int ready = poll(fds, std::size(fds), PollMilliseconds(deadline));
     if ((ready < 0 && errno != EINTR) || fds[1].revents != 0) return WaitResult::kClosed;
     if (fds[0].revents != 0) return WaitResult::kReady;
-    if (absl::Now() >= deadline) return WaitResult::kTimeout;
+    if (SteadyNow() >= deadline) return WaitResult::kTimeout;
   }
 }
 
@@ -108,11 +108,11 @@ ssize_t Connection::read(char* data, size_t size) {
 }
 
 ssize_t Connection::write(const char* data, size_t size) {
-  const absl::Time last = absl::Now() + kWriteTimeouts * io_timeout_;
+  const absl::Time last = SteadyNow() + kWriteTimeouts * io_timeout_;
   size_t written = 0;
   short wait_for = POLLOUT;
   while (written < size) {
-    const absl::Time deadline = std::min(last, absl::Now() + io_timeout_);
+    const absl::Time deadline = std::min(last, SteadyNow() + io_timeout_);
     if (Poll(wait_for, deadline) != WaitResult::kReady) return -1;
     const Socket::Result sent = socket_.Send(data + written, size - written);
     if (sent.bytes == 0 && sent.wait_for == 0) return -1;
@@ -124,7 +124,7 @@ ssize_t Connection::write(const char* data, size_t size) {
 
 void Connection::CloseGently() {
   socket_.FinishSending();
-  const absl::Time end = absl::Now() + kDiscardTime;
+  const absl::Time end = SteadyNow() + kDiscardTime;
   int64_t left = kDiscardBytes;
   while (left > 0 && Poll(POLLIN, end) == WaitResult::kReady) {
     const Socket::Result received = socket_.Discard(buffer_.data(), buffer_.size());

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "server/codec/json_codec.h"
 #include "server/error_details.h"
@@ -271,7 +272,7 @@ void HttpWorker::CallMethod(const httplib::Request& request, absl::string_view b
 
 absl::StatusOr<std::string> HttpWorker::AwaitReply(absl::string_view path, absl::string_view body,
                                                    const std::shared_ptr<CallRecord>& record) {
-  const absl::Time deadline = absl::Now() + port_.max_deadline;
+  const absl::Time deadline = SteadyNow() + port_.max_deadline;
   const auto call = std::make_shared<Call>(deadline, client_, WorkClass::kInteractive, record);
   json_call_ = NewJsonCall(path, *port_.gate);
   if (json_call_->done() < 0) return ShortOf(ErrorReason::kOutOfDescriptors, "file descriptors");

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 
 namespace attune {
 
@@ -46,9 +46,9 @@ FileWatcher::Stamps FileWatcher::Look() const {
 }
 
 bool FileWatcher::WaitForNextLook() {
-  const absl::Time next = absl::Now() + interval_;
+  const absl::Time next = SteadyNow() + interval_;
   MutexLock lock(mu_);
-  while (!stopped_ && absl::Now() < next) stopped_changed_.WaitFor(mu_, next - absl::Now());
+  while (!stopped_ && SteadyNow() < next) stopped_changed_.WaitFor(mu_, next - SteadyNow());
   return !stopped_;
 }
 

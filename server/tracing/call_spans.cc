@@ -88,8 +88,8 @@ Span PartOf(const Span& call, absl::string_view name, const TimeRange& time) {
 
 }  // namespace
 
-std::vector<Span> SpansOfCall(const CallRecord& record, const absl::Status& status,
-                              absl::Time end) {
+std::vector<Span> SpansOfCall(const CallRecord& record, const absl::Status& status, absl::Time end,
+                              absl::Duration wall_clock_ahead) {
   std::vector<Span> spans = {SpanOfCall(record, status, end)};
   const Span call = spans.front();
   const CallPhases phases = record.phases(end);
@@ -98,6 +98,10 @@ std::vector<Span> SpansOfCall(const CallRecord& record, const absl::Status& stat
   }
   if (phases.queued.has_value()) spans.push_back(PartOf(call, "queue", *phases.queued));
   if (phases.computing.has_value()) spans.push_back(PartOf(call, "compute", *phases.computing));
+  for (Span& span : spans) {
+    span.time.start += wall_clock_ahead;
+    span.time.end += wall_clock_ahead;
+  }
   return spans;
 }
 

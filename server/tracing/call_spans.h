@@ -15,7 +15,11 @@ namespace attune {
 // stream has, each of the three is one span, from when it first began to when it last ended, so
 // that they overlap where some texts wait while others are computed. Names and attributes follow
 // https://opentelemetry.io/docs/specs/semconv/rpc/; what is ours begins with "attune.".
-std::vector<Span> SpansOfCall(const CallRecord& record, const absl::Status& status, absl::Time end);
+//
+// Other processes' spans of the same trace have the times of the wall clock, so these do, too: it
+// is `wall_clock_ahead` of `end` and of what `record` tells.
+std::vector<Span> SpansOfCall(const CallRecord& record, const absl::Status& status, absl::Time end,
+                              absl::Duration wall_clock_ahead);
 
 }  // namespace attune
 

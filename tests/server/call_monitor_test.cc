@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -58,7 +59,7 @@ TEST(CallMonitorTest, TheLineOfACallTellsItsStory) {
                                        .traceparent = kTraceparent,
                                        .tracestate = {"vendor=told-to-nobody"}});
     record->AddInputs(2, 30);
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     record->BeginQueue(2, now);
     record->EndQueue(now, now + absl::Milliseconds(7));
     record->EndQueue(now, now + absl::Milliseconds(3));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/call_monitor.h"
@@ -77,7 +78,6 @@ TEST_F(CallSpansTest, TheCallIsAChildOfItsCallersSpan) {
   EXPECT_EQ(call.parent_span_id, kParent);
   EXPECT_EQ(call.span_id, record->origin().trace.span_id) << "as in the log";
   EXPECT_EQ(call.tracestate, "vendor=1");
-  EXPECT_EQ(call.time.start, record->arrival());
   EXPECT_GE(call.time.end, call.time.start);
   EXPECT_FALSE(call.failed);
   const auto attributes = Texts(call);
@@ -117,9 +117,24 @@ TEST_F(CallSpansTest, ItsPartsAreWithinIt) {
     EXPECT_EQ(part.parent_span_id, spans[0].span_id);
     EXPECT_THAT(part.span_id, MatchesRegex("[0-9a-f]{16}"));
     EXPECT_EQ(part.tracestate, "vendor=1");
-    EXPECT_EQ(part.time.start, times[i].start) << part.name;
-    EXPECT_EQ(part.time.end, times[i].end) << part.name;
+    EXPECT_EQ(part.time.start - spans[0].time.start, times[i].start - arrival) << part.name;
+    EXPECT_EQ(part.time.end - spans[0].time.start, times[i].end - arrival) << part.name;
   }
+}
+
+TEST_F(CallSpansTest, TheirTimesAreThoseOfTheWallClock) {
+  const auto record = Begin(kSampled);
+  const absl::Time arrival = record->arrival();
+  record->BeginCompute(arrival + absl::Microseconds(1));
+  record->EndCompute(arrival + absl::Microseconds(2));
+  const std::vector<Span> spans =
+      SpansOfCall(*record, absl::OkStatus(), arrival + absl::Microseconds(3), -absl::Hours(24));
+  const absl::Time yesterday = arrival - absl::Hours(24);
+  ASSERT_THAT(spans, SizeIs(2));
+  EXPECT_EQ(spans[0].time.start, yesterday);
+  EXPECT_EQ(spans[0].time.end, yesterday + absl::Microseconds(3));
+  EXPECT_EQ(spans[1].time.start, yesterday + absl::Microseconds(1));
+  EXPECT_EQ(spans[1].time.end, yesterday + absl::Microseconds(2));
 }
 
 TEST_F(CallSpansTest, WorkThatOutlastsItsCallIsCutAtTheCallsEnd) {
@@ -128,7 +143,7 @@ TEST_F(CallSpansTest, WorkThatOutlastsItsCallIsCutAtTheCallsEnd) {
   record->EndQueue(record->arrival(), record->arrival());
   record->BeginCompute(record->arrival());
   const std::vector<Span> spans = SpansOf(*record, absl::CancelledError("gone"));
-  record->EndCompute(absl::Now());
+  record->EndCompute(SteadyNow());
   ASSERT_THAT(spans, SizeIs(3));
   EXPECT_EQ(spans[1].name, "queue") << "a text still waited";
   EXPECT_EQ(spans[1].time.end, spans[0].time.end);

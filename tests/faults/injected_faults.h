@@ -1,0 +1,35 @@
+// Faults of the machine, put into a program that a test runs.
+#ifndef ATTUNE_TESTS_FAULTS_INJECTED_FAULTS_H_
+#define ATTUNE_TESTS_FAULTS_INJECTED_FAULTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "tests/faults/fault_switches.h"
+#include "tests/support/temp_dir.h"
+
+namespace attune::testing {
+
+// The switches of one program, which may be moved while it runs. Outlives the program's start.
+class InjectedFaults {
+ public:
+  InjectedFaults();
+  InjectedFaults(const InjectedFaults&) = delete;
+  InjectedFaults& operator=(const InjectedFaults&) = delete;
+  ~InjectedFaults();
+
+  // For the environment of the program.
+  std::vector<std::string> environment() const;
+
+  // Sets the wall clock by `duration`, which may be negative, off what it really is.
+  void SetWallClock(absl::Duration duration) const;
+
+ private:
+  const TempDir dir_;
+  FaultSwitches* switches_ = nullptr;
+};
+
+}  // namespace attune::testing
+
+#endif  // ATTUNE_TESTS_FAULTS_INJECTED_FAULTS_H_
