@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "CLI/CLI.hpp"
@@ -283,6 +284,33 @@ int Check(const ServerOptions& options, bool json) {
   return status.ok() ? 0 : Fail(status);
 }
 
+// Ends with the process when no second signal comes.
+void HurryAtTheNextSignal(Server& server) {
+  try {
+    std::thread([&server] {
+      WaitForStopSignal([] {});
+      server.Hurry();
+    }).detach();
+  } catch (const std::system_error& error) {
+    Log(LogLevel::kWarning, "no_second_signal", "the drain cannot be hurried",
+        {{"error", error.what()}});
+  }
+}
+
+int ServeUntilStopped(const ServerOptions& options) {
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Bind(options);
+  if (!server.ok()) return Fail(server.status());
+  Reloader reloader([&server] { (*server)->Reload().IgnoreError(); });  // it is logged
+  const absl::Status loaded = (*server)->Load();
+  if (!loaded.ok()) return Fail(loaded);
+  WaitForStopSignal([&reloader] { reloader.Request(); });
+  HurryAtTheNextSignal(**server);
+  const bool finished = (*server)->Drain();
+  std::fflush(nullptr);
+  // No destructors: the signal thread still knows the server, and everything is answered.
+  std::_Exit(finished ? 0 : 2);
+}
+
 int Serve(const ServerOptions& options) {
   // Blocked before any thread starts, so that every thread inherits it.
   const sigset_t signals = ServerSignals();
@@ -295,22 +323,13 @@ int Serve(const ServerOptions& options) {
   // Memory freed by one thread is then found by another; gRPC's bursts otherwise stay resident.
   mallopt(M_ARENA_MAX, 2);
 
-  absl::StatusOr<std::unique_ptr<Server>> server = Server::Bind(options);
-  if (!server.ok()) return Fail(server.status());
-  const absl::Status loaded = (*server)->Load();
-  if (!loaded.ok()) return Fail(loaded);
-
-  Reloader reloader([&server] { (*server)->Reload().IgnoreError(); });  // it is logged
-  WaitForStopSignal([&reloader] { reloader.Request(); });
-  // Ends with the process when no second signal comes.
-  std::thread([&server] {
-    WaitForStopSignal([] {});
-    (*server)->Hurry();
-  }).detach();
-  const bool finished = (*server)->Drain();
-  std::fflush(nullptr);
-  // No destructors: the signal thread still knows the server, and everything is answered.
-  std::_Exit(finished ? 0 : 2);
+  // Of threads that there are several of, fewer will do; the single ones must start.
+  try {
+    return ServeUntilStopped(options);
+  } catch (const std::system_error& error) {
+    return Fail(
+        absl::ResourceExhaustedError(absl::StrCat("cannot start a thread: ", error.what())));
+  }
 }
 
 }  // namespace

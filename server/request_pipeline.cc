@@ -150,7 +150,11 @@ RequestPipeline::RequestPipeline(const ServerOptions& options, const LoadedModel
       batcher_(batcher),
       attention_intake_(options_, *engine_, model_info_),
       budgets_(budgets),
-      tokenizer_threads_(options.tokenizer_threads, options.max_pending_bytes) {}
+      tokenizer_threads_(options.max_pending_bytes) {}
+
+absl::Status RequestPipeline::Start() {
+  return tokenizer_threads_.Start(options_.tokenizer_threads);
+}
 
 absl::Status RequestPipeline::Hold(int64_t bytes, Call& call) {
   ATTUNE_ASSIGN_OR_RETURN(ByteBudget::Reservation held,

@@ -37,6 +37,9 @@ class RequestPipeline {
   RequestPipeline(const ServerOptions& options, const LoadedModel& model, Batcher& batcher,
                   MemoryBudgets& budgets);
 
+  // Starts its threads, before the first call. kResourceExhausted if there are none to be had.
+  absl::Status Start();
+
   // Holds `bytes` of the memory for messages until `call` is over. kResourceExhausted while others
   // hold too much; who needs more than there is for all gets all.
   absl::Status Hold(int64_t bytes, Call& call);

@@ -71,6 +71,7 @@ absl::StatusOr<std::unique_ptr<ServedModel>> ServedModel::Load(const ServerOptio
   const ServerOptions& resolved = model->options_;
   model->batcher_ = std::make_unique<Batcher>(QueueOptions(resolved), RealClock(), metrics);
   model->pipeline_ = std::make_unique<RequestPipeline>(resolved, loaded, *model->batcher_, budgets);
+  ATTUNE_RETURN_IF_ERROR(model->pipeline_->Start());
   ATTUNE_RETURN_IF_ERROR(model->StartWorkers(cpus, metrics));
   model->load_time_ = SteadyNow() - start;
   return model;

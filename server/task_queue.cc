@@ -5,12 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "server/error_details.h"
 #include "server/retry_delay.h"
+#include "server/start_threads.h"
 
 namespace attune {
 
-TaskQueue::TaskQueue(int threads, int64_t max_pending_bytes)
-    : max_pending_bytes_(max_pending_bytes) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+absl::Status TaskQueue::Start(int threads) {
+  return StartThreads(
+      "tokenizer", threads, [this](int /*thread*/) { Work(); }, threads_);
 }
 
 TaskQueue::~TaskQueue() {

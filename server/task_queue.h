@@ -17,7 +17,12 @@ namespace attune {
 // tokenising large requests. Bounded in bytes. Thread-safe.
 class TaskQueue {
  public:
-  TaskQueue(int threads, int64_t max_pending_bytes);
+  explicit TaskQueue(int64_t max_pending_bytes) : max_pending_bytes_(max_pending_bytes) {}
+
+  // Runs tasks from here on, on `threads` threads, or fewer where the system has no more;
+  // kResourceExhausted if it has none. Once.
+  absl::Status Start(int threads);
+
   // Runs what is queued, then stops.
   ~TaskQueue();
 

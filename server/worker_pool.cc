@@ -3,15 +3,14 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include <new>
-#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/base/status_macros.h"
 #include "server/idle_workers.h"
+#include "server/start_threads.h"
 
 namespace attune {
 namespace {
@@ -32,23 +31,11 @@ absl::StatusOr<std::unique_ptr<WorkerPool>> WorkerPool::Start(const WorkerPoolOp
                                                               std::shared_ptr<const Engine> engine,
                                                               Batcher& batcher) {
   std::unique_ptr<WorkerPool> pool(new WorkerPool(batcher));
-  for (int i = 0; i < options.threads; ++i) {
-    const int cpu = options.cpus.empty() ? -1 : options.cpus[static_cast<size_t>(i)];
-    try {
-      pool->threads_.emplace_back([pool = pool.get(), engine, cpu, options] {
-        if (cpu >= 0) PinThisThread(cpu);
-        pool->Work(engine, options);
-      });
-    } catch (const std::system_error& error) {
-      if (i == 0) {
-        return absl::ResourceExhaustedError(
-            absl::StrCat("cannot start a worker thread: ", error.what()));
-      }
-      Log(LogLevel::kWarning, "fewer_workers", "not all worker threads could be started",
-          {{"wanted", options.threads}, {"started", i}, {"error", error.what()}});
-      break;
-    }
-  }
+  const auto work = [pool = pool.get(), engine = std::move(engine), options](int i) {
+    if (!options.cpus.empty()) PinThisThread(options.cpus[static_cast<size_t>(i)]);
+    pool->Work(engine, options);
+  };
+  ATTUNE_RETURN_IF_ERROR(StartThreads("worker", options.threads, work, pool->threads_));
   return pool;
 }
 

@@ -17,8 +17,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartApiPort(const ServerOptions& op
   port.max_body_bytes = options.max_message_bytes;
   port.io_timeout = options.http_io_timeout;
   port.max_deadline = options.max_deadline;
-  server->Serve(options.http_threads, port,
-                [](const HttpPort& served) { HttpWorker(served).Run(); });
+  ATTUNE_RETURN_IF_ERROR(server->Serve(options.http_threads, port,
+                                       [](const HttpPort& served) { HttpWorker(served).Run(); }));
   return server;
 }
 

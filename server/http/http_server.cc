@@ -9,6 +9,7 @@
 
 #include "engine/base/status_macros.h"
 #include "server/http/host_port.h"
+#include "server/start_threads.h"
 
 namespace attune {
 
@@ -22,16 +23,15 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Open(const std::string& 
   return std::unique_ptr<HttpServer>(new HttpServer(address, std::move(listener), std::move(stop)));
 }
 
-void HttpServer::Serve(int threads, HttpPort port,
-                       std::function<void(const HttpPort& port)> run_worker) {
+absl::Status HttpServer::Serve(int threads, HttpPort port,
+                               const std::function<void(const HttpPort& port)>& run_worker) {
   port.ready = &ready_;
   port.listening = listener_.socket.get();
   port.stop = stop_.get();
   const std::optional<HostPort> address = SplitHostPort(address_);
   port.check_host = address.has_value() && IsLoopbackHost(address->host);
-  for (int i = 0; i < threads; ++i) {
-    workers_.emplace_back([port, run_worker] { run_worker(port); });
-  }
+  return StartThreads(
+      "HTTP", threads, [port, run_worker](int /*thread*/) { run_worker(port); }, workers_);
 }
 
 void HttpServer::Stop() {

@@ -22,8 +22,9 @@ class HttpServer {
   static absl::StatusOr<std::unique_ptr<HttpServer>> Open(const std::string& address);
 
   // Starts `threads` threads that each run run_worker(port), where `port` has been told what this
-  // object knows. Once.
-  void Serve(int threads, HttpPort port, std::function<void(const HttpPort& port)> run_worker);
+  // object knows. Fewer where the system has no more; kResourceExhausted if it has none. Once.
+  absl::Status Serve(int threads, HttpPort port,
+                     const std::function<void(const HttpPort& port)>& run_worker);
 
   // What /readyz says; false at first.
   void SetReady(bool ready) { ready_.store(ready); }

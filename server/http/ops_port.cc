@@ -18,7 +18,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartOpsPort(const ServerOptions& op
   HttpPort port;
   port.monitor = &monitor;
   port.io_timeout = options.http_io_timeout;
-  server->Serve(kThreads, port, [](const HttpPort& served) { OpsWorker(served).Run(); });
+  ATTUNE_RETURN_IF_ERROR(
+      server->Serve(kThreads, port, [](const HttpPort& served) { OpsWorker(served).Run(); }));
   return server;
 }
 

@@ -1,12 +1,14 @@
 // A library to be loaded before all others (LD_PRELOAD): a wall clock that
-// jumps when FaultSwitches say so.
+// jumps, threads that cannot be started, when FaultSwitches say so.
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 #include "tests/faults/fault_switches.h"
@@ -29,6 +31,13 @@ FaultSwitches* Map() {
 FaultSwitches* Switches() {
   static FaultSwitches* const switches = Map();
   return switches;
+}
+
+bool TakesOne(std::atomic<int64_t>& count) {
+  int64_t left = count.load();
+  while (left > 0 && !count.compare_exchange_weak(left, left - 1)) {
+  }
+  return left > 0;
 }
 
 template <typename Function>
@@ -55,4 +64,16 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
     --time->tv_sec;
   }
   return result;
+}
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*run)(void*), void* argument) noexcept {
+  static const auto next =
+      Next<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
+  FaultSwitches* switches = Switches();
+  if (switches != nullptr && switches->threads_limited.load() &&
+      !TakesOne(switches->threads_left)) {
+    return EAGAIN;
+  }
+  return next(thread, attributes, run, argument);
 }

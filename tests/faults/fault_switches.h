@@ -14,6 +14,10 @@ inline constexpr char kFaultSwitchesVariable[] = "FAULT_SWITCHES";
 struct FaultSwitches {
   // By how much the wall clock has been set forward, or back.
   std::atomic<int64_t> wall_clock_ns;
+
+  // So many more threads can be started, if `threads_limited`.
+  std::atomic<bool> threads_limited;
+  std::atomic<int64_t> threads_left;
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 

@@ -36,4 +36,9 @@ void InjectedFaults::SetWallClock(absl::Duration duration) const {
   switches_->wall_clock_ns = absl::ToInt64Nanoseconds(duration);
 }
 
+void InjectedFaults::AllowThreads(int more) const {
+  switches_->threads_left = more;
+  switches_->threads_limited = true;
+}
+
 }  // namespace attune::testing

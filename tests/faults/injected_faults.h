@@ -25,6 +25,9 @@ class InjectedFaults {
   // Sets the wall clock by `duration`, which may be negative, off what it really is.
   void SetWallClock(absl::Duration duration) const;
 
+  // From now on the program can start so many more threads.
+  void AllowThreads(int more) const;
+
  private:
   const TempDir dir_;
   FaultSwitches* switches_ = nullptr;

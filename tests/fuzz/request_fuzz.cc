@@ -35,6 +35,7 @@ class Backstage {
     loaded_ = *std::move(loaded);
     budgets_ = std::make_unique<MemoryBudgets>(options_);
     pipeline_ = std::make_unique<RequestPipeline>(options_, loaded_, batcher_, *budgets_);
+    ATTUNE_CHECK(pipeline_->Start().ok());
     WorkerPoolOptions workers;
     workers.threads = 1;
     absl::StatusOr<std::unique_ptr<WorkerPool>> pool =

@@ -18,7 +18,8 @@ using ::testing::HasSubstr;
 TEST(TaskQueueTest, RunsEverythingThatWasQueuedBeforeItEnds) {
   std::atomic<int> ran{0};
   {
-    TaskQueue queue(2, 1'000'000);
+    TaskQueue queue(1'000'000);
+    ASSERT_THAT(queue.Start(2), IsOk());
     for (int i = 0; i < 100; ++i) ASSERT_THAT(queue.Add(1, [&ran] { ++ran; }), IsOk());
   }
   EXPECT_EQ(ran, 100);
@@ -27,7 +28,8 @@ TEST(TaskQueueTest, RunsEverythingThatWasQueuedBeforeItEnds) {
 TEST(TaskQueueTest, CountsATaskUntilItHasRun) {
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
-  TaskQueue queue(1, 10);
+  TaskQueue queue(10);
+  ASSERT_THAT(queue.Start(1), IsOk());
   ASSERT_THAT(queue.Add(8, [released] { released.wait(); }), IsOk());
   EXPECT_THAT(queue.Add(3, [] {}),
               StatusIs(absl::StatusCode::kResourceExhausted,
@@ -37,7 +39,8 @@ TEST(TaskQueueTest, CountsATaskUntilItHasRun) {
 }
 
 TEST(TaskQueueTest, TakesATaskOfAnySizeWhenNothingIsPending) {
-  TaskQueue queue(1, 10);
+  TaskQueue queue(10);
+  ASSERT_THAT(queue.Start(1), IsOk());
   EXPECT_THAT(queue.Add(1'000, [] {}), IsOk());
 }
 

@@ -61,6 +61,13 @@ void RunningServer::WaitForMetric(const std::string& series, double value) const
   while (Metrics().at(series) != value) absl::SleepFor(absl::Milliseconds(5));
 }
 
+std::string RunningServer::Reload() {
+  absl::SleepFor(absl::Milliseconds(120));  // of each event the log takes ten lines a second
+  program_.Signal(SIGHUP);
+  EXPECT_NE(program_.ReadUntil("\"reloading\""), "");
+  return program_.ReadUntil("\"reload");  // "reloaded" or "reload_failed"
+}
+
 int RunningServer::Stop() {
   program_.Signal(SIGTERM);
   return program_.Wait();

@@ -37,6 +37,9 @@ class RunningServer {
   // Waits until `series` has `value`; as long as CTest lets it.
   void WaitForMetric(const std::string& series, double value) const;
 
+  // Has it load the model again, with SIGHUP; the line of the log that says how that ended.
+  std::string Reload();
+
   // Ends it with SIGTERM; the exit code.
   int Stop();
 
