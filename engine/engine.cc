@@ -16,10 +16,13 @@ namespace {
 
 constexpr int64_t kMaxTokenizerFileBytes = int64_t{256} << 20;
 
-// The content of an optional file: "" where it is absent.
+// The content of an optional file: "" where it is absent. One that is there and empty is what a
+// copy that failed leaves behind.
 absl::StatusOr<std::string> ReadIfPresent(const std::string& path) {
   if (!PathExists(path)) return std::string();
-  return ReadFile(path, kMaxTokenizerFileBytes);
+  ATTUNE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMaxTokenizerFileBytes));
+  if (content.empty()) return absl::InvalidArgumentError(absl::StrCat(path, " is empty"));
+  return content;
 }
 
 void CopyRows(ConstMatrixView src, MatrixView dst) {
@@ -41,7 +44,11 @@ absl::StatusOr<std::unique_ptr<const Tokenizer>> LoadTokenizer(const ModelFolder
   if (files.tokenizer_json.empty() && files.vocab_txt.empty()) {
     return absl::NotFoundError(absl::StrCat(path, " has neither tokenizer.json nor vocab.txt"));
   }
-  return Tokenizer::Create(files);
+  absl::StatusOr<std::unique_ptr<const Tokenizer>> tokenizer = Tokenizer::Create(files);
+  // Errors of the older files name them already.
+  if (tokenizer.ok() || files.tokenizer_json.empty()) return tokenizer;
+  return absl::Status(tokenizer.status().code(),
+                      absl::StrCat(path, "/tokenizer.json: ", tokenizer.status().message()));
 }
 
 }  // namespace
