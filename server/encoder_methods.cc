@@ -2,13 +2,28 @@
 
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "server/codec/attend_codec.h"
 #include "server/codec/attention_codec.h"
 #include "server/codec/encode_codec.h"
 #include "server/codec/model_codec.h"
 #include "server/codec/similarity_codec.h"
+#include "server/out_of_memory.h"
 
 namespace attune {
+namespace {
+
+// What to answer when `result` is that of the work: if it is OK, `encode` writes the response
+// first.
+absl::Status Encoded(const absl::Status& result, absl::FunctionRef<void()> encode) {
+  if (!result.ok()) return result;
+  return OrOutOfMemory([&] {
+    encode();
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
 
 void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
                const v1::EncodeRequest& request, v1::EncodeResponse& response, Answer answer) {
@@ -18,8 +33,7 @@ void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
   backend.pipeline->Encode(
       *std::move(input), call,
       [&response, &model, answer = std::move(answer)](const absl::StatusOr<EncodeReply>& reply) {
-        if (reply.ok()) EncodeEncodeReply(*reply, model, response);
-        answer(reply.status());
+        answer(Encoded(reply.status(), [&] { EncodeEncodeReply(*reply, model, response); }));
       });
 }
 
@@ -31,13 +45,11 @@ void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
   backend.pipeline->MapAttention(*std::move(input), call,
                                  [&request, &response, backend, answer = std::move(answer)](
                                      absl::StatusOr<AttentionReply> reply) {
-                                   const absl::Status status = reply.status();
-                                   if (status.ok()) {
+                                   answer(Encoded(reply.status(), [&] {
                                      EncodeAttentionReply(*std::move(reply), *backend.tokenizer,
                                                           backend.pipeline->model_info(), response);
                                      EchoAttentionQuery(request.query(), response);
-                                   }
-                                   answer(status);
+                                   }));
                                  });
 }
 
@@ -50,11 +62,10 @@ void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
       *std::move(input), call,
       [&response, backend,
        answer = std::move(answer)](const absl::StatusOr<SimilarityReply>& reply) {
-        if (reply.ok()) {
+        answer(Encoded(reply.status(), [&] {
           EncodeSimilarityReply(*reply, *backend.tokenizer, backend.pipeline->model_info(),
                                 response);
-        }
-        answer(reply.status());
+        }));
       });
 }
 
@@ -65,8 +76,7 @@ void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
   backend.pipeline->Attend(
       std::make_shared<const AttendInput>(*std::move(input)), call,
       [&response, answer = std::move(answer)](const absl::StatusOr<AttendResult>& result) {
-        if (result.ok()) EncodeAttendReply(*result, response);
-        answer(result.status());
+        answer(Encoded(result.status(), [&] { EncodeAttendReply(*result, response); }));
       });
 }
 
@@ -74,12 +84,12 @@ void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
                const v1::TokenizeRequest& request, v1::TokenizeResponse& response, Answer answer) {
   absl::StatusOr<TokenizeInput> input = DecodeTokenizeRequest(request);
   if (!input.ok()) return answer(input.status());
-  backend.pipeline->Tokenize(*std::move(input), call,
-                             [&response, tokenizer = backend.tokenizer, answer = std::move(answer)](
-                                 const absl::StatusOr<TokenizeReply>& reply) {
-                               if (reply.ok()) EncodeTokenizeReply(*reply, *tokenizer, response);
-                               answer(reply.status());
-                             });
+  backend.pipeline->Tokenize(
+      *std::move(input), call,
+      [&response, tokenizer = backend.tokenizer,
+       answer = std::move(answer)](const absl::StatusOr<TokenizeReply>& reply) {
+        answer(Encoded(reply.status(), [&] { EncodeTokenizeReply(*reply, *tokenizer, response); }));
+      });
 }
 
 void RunMethod(const Backend& backend, const std::shared_ptr<Call>& /*call*/,

@@ -17,7 +17,8 @@ namespace attune {
 using Answer = std::function<void(const absl::Status&)>;
 
 // RunMethod decodes `request`, runs it, encodes `response`, and answers. It never waits. The
-// messages live until the answer. Errors are those of the contract.
+// messages live until the answer. Errors are those of the contract. Throws std::bad_alloc, and then
+// does not answer, if there is no memory for the decoded request.
 void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,
                const v1::EncodeRequest& request, v1::EncodeResponse& response, Answer answer);
 void RunMethod(const Backend& backend, const std::shared_ptr<Call>& call,

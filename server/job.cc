@@ -4,10 +4,8 @@
 #include <new>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "engine/base/clock.h"
-#include "server/error_details.h"
-#include "server/retry_delay.h"
+#include "server/out_of_memory.h"
 
 namespace attune {
 namespace {
@@ -56,12 +54,6 @@ void FailAll(const std::vector<WorkItem>& items, const absl::Status& status) {
     const absl::Status wanted = item.job->call().CheckWanted(now);
     item.job->Fail(item.index, wanted.ok() ? status : wanted);
   }
-}
-
-absl::Status OutOfMemory(absl::string_view message) {
-  return WithRetryDelay(
-      WithReason(absl::ResourceExhaustedError(message), ErrorReason::kOutOfMemory),
-      RetryDelay(kUnmeasuredWait));
 }
 
 // What every item of the batch can do with.
@@ -115,7 +107,7 @@ void RunItems(Session& session, std::vector<WorkItem> items) {
       RunBatch(session, items);
     }
   } catch (const std::bad_alloc&) {
-    FailAll(items, OutOfMemory("the server is out of memory; try again later"));
+    FailAll(items, OutOfMemory());
   }
 }
 

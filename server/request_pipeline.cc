@@ -10,6 +10,7 @@
 #include "server/encode_job.h"
 #include "server/error_details.h"
 #include "server/given_input.h"
+#include "server/out_of_memory.h"
 #include "server/reply_size.h"
 #include "server/similarity_job.h"
 #include "server/text_intake.h"
@@ -168,10 +169,15 @@ absl::Status RequestPipeline::AdmitReply(int64_t bytes, Call& call) {
   return Hold(kReplyForms * bytes, call);
 }
 
-absl::Status RequestPipeline::RunByTextSize(int64_t text_bytes, std::function<void()> task) {
-  if (text_bytes > kTokenizeInlineBytes) return tokenizer_threads_.Add(text_bytes, std::move(task));
-  task();
-  return absl::OkStatus();
+void RequestPipeline::RunByTextSize(int64_t text_bytes, std::function<absl::Status()> begin,
+                                    std::function<void(absl::Status)> fail) {
+  auto run = [begin = std::move(begin), fail] {
+    absl::Status begun = OrOutOfMemory(begin);
+    if (!begun.ok()) fail(std::move(begun));
+  };
+  if (text_bytes <= kTokenizeInlineBytes) return run();
+  absl::Status queued = tokenizer_threads_.Add(text_bytes, std::move(run));
+  if (!queued.ok()) fail(std::move(queued));
 }
 
 absl::StatusOr<std::vector<Encoding>> RequestPipeline::ReadInput(const TextFields& fields,
@@ -277,19 +283,15 @@ void RequestPipeline::EncodeAs(const TextFields& fields, EncodeInput input,
   if (!valid.ok()) return done(std::move(valid));
 
   const int64_t text_bytes = TotalBytes(input.texts) + TotalBytes(input.text_pairs);
-  auto run = [this, fields, input = std::move(input), call, plan, hidden, done] {
-    absl::StatusOr<std::vector<Encoding>> encodings = ReadInput(fields, input, *call);
-    if (!encodings.ok()) return done(encodings.status());
-    absl::Status fits = AdmitReply(EncodeReplyBytes(*encodings, plan, hidden), *call);
-    if (!fits.ok()) return done(std::move(fits));
-
-    EncodeTexts texts{*std::move(encodings), input.vectors, input.window};
+  auto queue = [this, fields, input = std::move(input), call, plan, hidden,
+                done]() -> absl::Status {
+    ATTUNE_ASSIGN_OR_RETURN(std::vector<Encoding> encodings, ReadInput(fields, input, *call));
+    ATTUNE_RETURN_IF_ERROR(AdmitReply(EncodeReplyBytes(encodings, plan, hidden), *call));
+    EncodeTexts texts{std::move(encodings), input.vectors, input.window};
     const auto job = std::make_shared<EncodeJob>(call, std::move(texts), plan, hidden, done);
-    absl::Status queued = batcher_.Add(EncodeJob::Items(job));
-    if (!queued.ok()) done(std::move(queued));
+    return batcher_.Add(EncodeJob::Items(job));
   };
-  absl::Status started = RunByTextSize(text_bytes, std::move(run));
-  if (!started.ok()) done(std::move(started));
+  RunByTextSize(text_bytes, std::move(queue), done);
 }
 
 void RequestPipeline::PlanAttention(AttentionInput input, std::shared_ptr<Call> call,
@@ -300,21 +302,17 @@ void RequestPipeline::PlanAttention(AttentionInput input, std::shared_ptr<Call> 
 
   const auto text_bytes =
       static_cast<int64_t>(input.text.size() + input.second_text.value_or("").size());
-  auto run = [this, input = std::move(input), call = std::move(call), start, fail] {
-    const auto plan = [&]() -> absl::Status {
-      AttentionReply reply;
-      reply.text = input.text;
-      reply.second_text = input.second_text.value_or("");
-      reply.has_tokens = !input.vectors.has_value();
-      ATTUNE_ASSIGN_OR_RETURN(reply.encoding, ReadAttentionInput(input, *call));
-      ATTUNE_ASSIGN_OR_RETURN(AttentionWork work, attention_intake_.Plan(input, reply));
-      return start(input, std::move(reply), std::move(work));
-    };
-    absl::Status started = plan();
-    if (!started.ok()) fail(std::move(started));
+  auto plan = [this, input = std::move(input), call = std::move(call),
+               start = std::move(start)]() -> absl::Status {
+    AttentionReply reply;
+    reply.text = input.text;
+    reply.second_text = input.second_text.value_or("");
+    reply.has_tokens = !input.vectors.has_value();
+    ATTUNE_ASSIGN_OR_RETURN(reply.encoding, ReadAttentionInput(input, *call));
+    ATTUNE_ASSIGN_OR_RETURN(AttentionWork work, attention_intake_.Plan(input, reply));
+    return start(input, std::move(reply), std::move(work));
   };
-  absl::Status queued = RunByTextSize(text_bytes, std::move(run));
-  if (!queued.ok()) fail(std::move(queued));
+  RunByTextSize(text_bytes, std::move(plan), std::move(fail));
 }
 
 void RequestPipeline::MapAttention(AttentionInput input, std::shared_ptr<Call> call,
@@ -375,12 +373,7 @@ void RequestPipeline::ExplainSimilarity(SimilarityInput input, std::shared_ptr<C
     const auto job = std::make_shared<SimilarityJob>(call, std::move(reply), mode, done);
     return batcher_.Add({{job, 0, job->tokens()}});
   };
-  auto run = [queue = std::move(queue), done] {
-    absl::Status queued = queue();
-    if (!queued.ok()) done(std::move(queued));
-  };
-  absl::Status started = RunByTextSize(text_bytes, std::move(run));
-  if (!started.ok()) done(std::move(started));
+  RunByTextSize(text_bytes, std::move(queue), std::move(done));
 }
 
 void RequestPipeline::Tokenize(TokenizeInput input, std::shared_ptr<Call> call,
@@ -389,21 +382,20 @@ void RequestPipeline::Tokenize(TokenizeInput input, std::shared_ptr<Call> call,
   if (!valid.ok()) return done(std::move(valid));
 
   const int64_t text_bytes = TotalBytes(input.texts);
-  auto run = [this, input = std::move(input), call = std::move(call), done] {
+  auto answer = [this, input = std::move(input), call = std::move(call), done]() -> absl::Status {
     // Counting the tokens of a long text is what Tokenize is for, so the model's limit does not
     // apply; what can be answered does.
     TokenizeSettings settings{input.policy, MostTokensOfAReply(options_.max_message_bytes)};
     settings.add_special_tokens = input.add_special_tokens;
     settings.offsets = true;
-    absl::StatusOr<std::vector<Encoding>> encodings =
-        TokenizeTexts(kTokenizeFields, input.texts, settings, engine_->tokenizer(), *call);
-    if (!encodings.ok()) return done(encodings.status());
-    absl::Status fits = AdmitReply(TokenizeReplyBytes(*encodings, engine_->tokenizer()), *call);
-    if (!fits.ok()) return done(std::move(fits));
-    done(TokenizeReply{*std::move(encodings)});
+    ATTUNE_ASSIGN_OR_RETURN(
+        std::vector<Encoding> encodings,
+        TokenizeTexts(kTokenizeFields, input.texts, settings, engine_->tokenizer(), *call));
+    ATTUNE_RETURN_IF_ERROR(AdmitReply(TokenizeReplyBytes(encodings, engine_->tokenizer()), *call));
+    done(TokenizeReply{std::move(encodings)});
+    return absl::OkStatus();
   };
-  absl::Status started = RunByTextSize(text_bytes, std::move(run));
-  if (!started.ok()) done(std::move(started));
+  RunByTextSize(text_bytes, std::move(answer), done);
 }
 
 void RequestPipeline::Attend(std::shared_ptr<const AttendInput> input, std::shared_ptr<Call> call,
@@ -415,7 +407,7 @@ void RequestPipeline::Attend(std::shared_ptr<const AttendInput> input, std::shar
     return batcher_.Add(
         {{std::make_shared<AttendJob>(std::move(call), std::move(input), done), 0, tokens}});
   };
-  absl::Status queued = queue();
+  absl::Status queued = OrOutOfMemory(queue);
   if (!queued.ok()) done(std::move(queued));
 }
 

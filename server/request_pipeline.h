@@ -87,9 +87,10 @@ class RequestPipeline {
   // Whether a reply of `bytes` bytes is within the limit; then holds what it takes, as Hold.
   absl::Status AdmitReply(int64_t bytes, Call& call);
 
-  // Runs `task` here if it stands for little text, else on a tokenizer thread. An error means that
-  // it will not run.
-  absl::Status RunByTextSize(int64_t text_bytes, std::function<void()> task);
+  // Runs `begin` here if it stands for little text, else on a tokenizer thread. `fail` is given the
+  // error that it comes to, or why it will not run.
+  void RunByTextSize(int64_t text_bytes, std::function<absl::Status()> begin,
+                     std::function<void(absl::Status)> fail);
 
   const ServerOptions options_;
   const std::shared_ptr<const Engine> engine_;

@@ -21,6 +21,7 @@
 #include "server/http/api_port.h"
 #include "server/http/host_port.h"
 #include "server/http/ops_port.h"
+#include "server/out_of_memory.h"
 
 namespace attune {
 namespace {
@@ -220,9 +221,13 @@ void Server::Announce(absl::string_view event, absl::string_view message) {
                                         model.isa, model.revision});
 }
 
+absl::StatusOr<std::unique_ptr<ServedModel>> Server::LoadModel() {
+  return OrOutOfMemory(
+      [this] { return ServedModel::Load(options_, cpus_, budgets_, &monitor_.metrics().work()); });
+}
+
 absl::Status Server::Load() {
-  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> model,
-                          ServedModel::Load(options_, cpus_, budgets_, &monitor_.metrics().work()));
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> model, LoadModel());
   {
     MutexLock lock(mu_);
     model_ = std::move(model);
@@ -246,12 +251,12 @@ absl::Status Server::Reload() {
 }
 
 absl::Status Server::ReloadModel() {
-  ATTUNE_ASSIGN_OR_RETURN(MemoryPlan plan,
-                          PlanReload(options_, cpus_, memory_plan_, memory_limit_bytes_));
+  ATTUNE_ASSIGN_OR_RETURN(MemoryPlan plan, OrOutOfMemory([this] {
+                            return PlanReload(options_, cpus_, memory_plan_, memory_limit_bytes_);
+                          }));
   LogMemoryPlan(plan, memory_limit_bytes_, {});
   monitor_.metrics().server().SetMemoryBudget(plan.total());
-  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> old,
-                          ServedModel::Load(options_, cpus_, budgets_, &monitor_.metrics().work()));
+  ATTUNE_ASSIGN_OR_RETURN(std::unique_ptr<ServedModel> old, LoadModel());
   {
     MutexLock lock(mu_);
     std::swap(model_, old);

@@ -76,6 +76,7 @@ class Server {
   absl::Status OpenGrpcPort();
   absl::Status OpenHttpPort();
   absl::Status OpenOpsPort();
+  absl::StatusOr<std::unique_ptr<ServedModel>> LoadModel();
   void SetServing(bool serving);
   bool has_model() const;
   // What /metrics tells besides what is counted as it happens.

@@ -3,6 +3,9 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <future>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -10,6 +13,7 @@
 #include "engine/base/log.h"
 #include "engine/base/status_macros.h"
 #include "server/idle_workers.h"
+#include "server/out_of_memory.h"
 #include "server/start_threads.h"
 
 namespace attune {
@@ -31,19 +35,35 @@ absl::StatusOr<std::unique_ptr<WorkerPool>> WorkerPool::Start(const WorkerPoolOp
                                                               std::shared_ptr<const Engine> engine,
                                                               Batcher& batcher) {
   std::unique_ptr<WorkerPool> pool(new WorkerPool(batcher));
-  const auto work = [pool = pool.get(), engine = std::move(engine), options](int i) {
-    if (!options.cpus.empty()) PinThisThread(options.cpus[static_cast<size_t>(i)]);
-    pool->Work(engine, options);
+  // Shared with the threads, the last of which may still be in set_value when it has been heard.
+  const auto ready = std::make_shared<std::vector<std::promise<absl::Status>>>(
+      static_cast<size_t>(options.threads));
+  const auto work = [pool = pool.get(), engine = std::move(engine), options, ready](int i) {
+    const auto worker = static_cast<size_t>(i);
+    if (!options.cpus.empty()) PinThisThread(options.cpus[worker]);
+    pool->Work(engine, options, (*ready)[worker]);
   };
   ATTUNE_RETURN_IF_ERROR(StartThreads("worker", options.threads, work, pool->threads_));
+  for (size_t i = 0; i < pool->threads_.size(); ++i) {
+    ATTUNE_RETURN_IF_ERROR((*ready)[i].get_future().get());
+  }
   return pool;
 }
 
-void WorkerPool::Work(const std::shared_ptr<const Engine>& engine,
-                      const WorkerPoolOptions& options) {
+void WorkerPool::Work(const std::shared_ptr<const Engine>& engine, const WorkerPoolOptions& options,
+                      std::promise<absl::Status>& ready) {
   IdleWorkers idle_workers(batcher_);
-  Session session(engine, options.reserve_tokens,
-                  options.split_lone_requests ? &idle_workers : nullptr);
+  std::optional<Session> made;
+  // On the thread that will use it: its memory is then near that thread's CPU.
+  absl::Status status = OrOutOfMemory([&] {
+    made.emplace(engine, options.reserve_tokens,
+                 options.split_lone_requests ? &idle_workers : nullptr);
+    return absl::OkStatus();
+  });
+  const bool failed = !status.ok();
+  ready.set_value(std::move(status));
+  if (failed) return;
+  Session& session = *made;
   for (;;) {
     std::vector<WorkItem> items = batcher_.Take();
     if (items.empty()) return;

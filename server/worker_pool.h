@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/engine.h"
 #include "server/batcher.h"
@@ -31,8 +33,8 @@ struct WorkerPoolOptions {
 class WorkerPool {
  public:
   // Starts the threads and makes their sessions. `batcher` is borrowed and outlives the pool.
-  // kResourceExhausted if not even one thread can be started; fewer threads than asked for are a
-  // warning in the log.
+  // kResourceExhausted if not even one thread can be started, or if there is no memory for the
+  // sessions; fewer threads than asked for are a warning in the log.
   static absl::StatusOr<std::unique_ptr<WorkerPool>> Start(const WorkerPoolOptions& options,
                                                            std::shared_ptr<const Engine> engine,
                                                            Batcher& batcher);
@@ -46,7 +48,9 @@ class WorkerPool {
 
  private:
   explicit WorkerPool(Batcher& batcher) : batcher_(batcher) {}
-  void Work(const std::shared_ptr<const Engine>& engine, const WorkerPoolOptions& options);
+  // `ready` is told when the worker has its session, or why it ends without one.
+  void Work(const std::shared_ptr<const Engine>& engine, const WorkerPoolOptions& options,
+            std::promise<absl::Status>& ready);
   void RunBatch(Session& session, std::vector<WorkItem> items, WorkMetrics* metrics);
 
   Batcher& batcher_;

@@ -1,13 +1,16 @@
 #include "server/grpc/attention_stream_call.h"
 
+#include <new>
 #include <utility>
 
 #include "engine/base/clock.h"
 #include "engine/base/crc32c.h"
 #include "engine/base/log.h"
+#include "engine/base/status_macros.h"
 #include "server/codec/attention_codec.h"
 #include "server/grpc/grpc_status.h"
 #include "server/grpc/reactor_order.h"
+#include "server/out_of_memory.h"
 
 namespace attune {
 
@@ -39,15 +42,19 @@ AttentionStreamCall::AttentionStreamCall(grpc::CallbackServerContext& context,
       request_id_(context, *call_->record()) {}
 
 void AttentionStreamCall::Open() {
-  absl::StatusOr<AttentionInput> input = DecodeAttentionQuery(request_.query());
-  if (!input.ok()) return TakeStream(input.status());
-  const absl::Status held = pipeline_.Hold(static_cast<int64_t>(request_.SpaceUsedLong()), *call_);
-  if (!held.ok()) return TakeStream(held);
+  const absl::Status asked = OrOutOfMemory([this] { return AskForStream(); });
+  if (!asked.ok()) TakeStream(asked);
+}
+
+absl::Status AttentionStreamCall::AskForStream() {
+  ATTUNE_ASSIGN_OR_RETURN(AttentionInput input, DecodeAttentionQuery(request_.query()));
+  ATTUNE_RETURN_IF_ERROR(pipeline_.Hold(static_cast<int64_t>(request_.SpaceUsedLong()), *call_));
   pipeline_.OpenAttentionStream(
-      *std::move(input), call_,
+      std::move(input), call_,
       [self = shared_from_this()](absl::StatusOr<std::shared_ptr<AttentionStream>> stream) {
         self->TakeStream(std::move(stream));
       });
+  return absl::OkStatus();
 }
 
 void AttentionStreamCall::TakeStream(absl::StatusOr<std::shared_ptr<AttentionStream>> stream) {
@@ -61,6 +68,15 @@ void AttentionStreamCall::TakeStream(absl::StatusOr<std::shared_ptr<AttentionStr
 }
 
 void AttentionStreamCall::Advance() {
+  try {
+    SendMore();
+  } catch (const std::bad_alloc&) {
+    MutexLock lock(mu_);
+    End(OutOfMemory());
+  }
+}
+
+void AttentionStreamCall::SendMore() {
   std::shared_ptr<AttentionStream> stream;
   {
     MutexLock lock(mu_);

@@ -64,8 +64,10 @@ class AttentionStreamCall final : public grpc::ServerWriteReactor<v1::StreamAtte
  private:
   void TakeStream(absl::StatusOr<std::shared_ptr<AttentionStream>> stream);
   void TakePart(absl::StatusOr<AttentionStream::Part> part);
-  // Writes the next chunk, or has the next layer computed.
+  absl::Status AskForStream();
+  // Writes the next chunk, or has the next layer computed; ends the stream if there is no memory.
   void Advance();
+  void SendMore();
   void WriteChunk() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WriteTrailer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Write() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -15,6 +15,7 @@
 #include "server/grpc/head_statistics_call.h"
 #include "server/grpc/reactor_order.h"
 #include "server/grpc/unary_call.h"
+#include "server/out_of_memory.h"
 #include "server/peer_client.h"
 
 namespace attune {
@@ -56,19 +57,19 @@ grpc::ServerUnaryReactor* EncoderService::StartCall(RpcMethod method,
     return call;
   }
   call->Hold(*backend);
-  const absl::Status held =
-      (*backend)->pipeline->Hold(static_cast<int64_t>(request.SpaceUsedLong()), *call->call());
-  if (!held.ok()) {
-    call->Answer(held);
-    return call;
-  }
-  RunMethod(
-      **backend, call->call(), request, response, [call, &response](const absl::Status& status) {
-        if (status.ok()) {
-          call->call()->record()->AddResponseBytes(static_cast<int64_t>(response.ByteSizeLong()));
-        }
-        call->Answer(status);
-      });
+  const auto answer = [call, &response](const absl::Status& status) {
+    if (status.ok()) {
+      call->call()->record()->AddResponseBytes(static_cast<int64_t>(response.ByteSizeLong()));
+    }
+    call->Answer(status);
+  };
+  const absl::Status started = OrOutOfMemory([&]() -> absl::Status {
+    const auto bytes = static_cast<int64_t>(request.SpaceUsedLong());
+    ATTUNE_RETURN_IF_ERROR((*backend)->pipeline->Hold(bytes, *call->call()));
+    RunMethod(**backend, call->call(), request, response, answer);
+    return absl::OkStatus();
+  });
+  if (!started.ok()) call->Answer(started);
   return call;
 }
 

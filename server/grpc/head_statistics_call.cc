@@ -5,10 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/clock.h"
+#include "engine/base/status_macros.h"
 #include "server/codec/attention_codec.h"
 #include "server/error_details.h"
 #include "server/grpc/grpc_status.h"
 #include "server/grpc/reactor_order.h"
+#include "server/out_of_memory.h"
 
 namespace attune {
 
@@ -53,14 +55,18 @@ void HeadStatisticsCall::Compute() {
     MutexLock lock(mu_);
     call = call_;
   }
-  absl::StatusOr<AttentionInput> input = DecodeStatisticsText(request_);
-  if (!input.ok()) return TakeReply(input.status());
-  const absl::Status held = pipeline_.Hold(static_cast<int64_t>(request_.SpaceUsedLong()), *call);
-  if (!held.ok()) return TakeReply(held);
-  pipeline_.MapAttention(*std::move(input), std::move(call),
+  const absl::Status asked = OrOutOfMemory([&] { return AskForMaps(call); });
+  if (!asked.ok()) TakeReply(asked);
+}
+
+absl::Status HeadStatisticsCall::AskForMaps(const std::shared_ptr<Call>& call) {
+  ATTUNE_ASSIGN_OR_RETURN(AttentionInput input, DecodeStatisticsText(request_));
+  ATTUNE_RETURN_IF_ERROR(pipeline_.Hold(static_cast<int64_t>(request_.SpaceUsedLong()), *call));
+  pipeline_.MapAttention(std::move(input), call,
                          [self = shared_from_this()](absl::StatusOr<AttentionReply> reply) {
                            self->TakeReply(reply);
                          });
+  return absl::OkStatus();
 }
 
 void HeadStatisticsCall::TakeReply(const absl::StatusOr<AttentionReply>& reply) {

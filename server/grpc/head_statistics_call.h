@@ -71,6 +71,7 @@ class HeadStatisticsCall final : public grpc::ServerReadReactor<v1::HeadStatisti
   // Whether there is a text to compute; if so it is under way.
   bool TakeText(bool ok) ABSL_LOCKS_EXCLUDED(mu_);
   void Compute() ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status AskForMaps(const std::shared_ptr<Call>& call) ABSL_LOCKS_EXCLUDED(mu_);
   void TakeReply(const absl::StatusOr<AttentionReply>& reply) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Starts what is due: the next read, or the end.

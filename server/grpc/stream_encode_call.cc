@@ -11,6 +11,7 @@
 #include "server/codec/stream_codec.h"
 #include "server/grpc/grpc_status.h"
 #include "server/grpc/reactor_order.h"
+#include "server/out_of_memory.h"
 
 namespace attune {
 
@@ -80,18 +81,27 @@ absl::Status StreamEncodeCall::ReadOptions(const v1::EncodeOptions& message) {
 
 void StreamEncodeCall::Encode(Work work) {
   const std::shared_ptr<Item> item = std::move(work.item);
-  work.input.texts = {item->request.text()};
-  pipeline_.EncodeStreamItem(
-      std::move(work.input), item->call,
-      [self = shared_from_this(), item](const absl::StatusOr<EncodeReply>& reply) {
-        self->TakeAnswer(item, reply);
-      });
+  const absl::Status asked = OrOutOfMemory([&] {
+    work.input.texts = {item->request.text()};
+    pipeline_.EncodeStreamItem(
+        std::move(work.input), item->call,
+        [self = shared_from_this(), item](const absl::StatusOr<EncodeReply>& reply) {
+          self->TakeAnswer(item, reply);
+        });
+    return absl::OkStatus();
+  });
+  if (!asked.ok()) TakeAnswer(item, asked);
 }
 
 void StreamEncodeCall::TakeAnswer(const std::shared_ptr<Item>& item,
                                   const absl::StatusOr<EncodeReply>& reply) {
-  Answer answer{EncodeStreamAnswer(item->request.id(), reply, pipeline_.model_info()), item->bytes,
-                item->call};
+  const auto encode = [&](const absl::StatusOr<EncodeReply>& given) {
+    return absl::StatusOr<v1::StreamEncodeResponse>(
+        EncodeStreamAnswer(item->request.id(), given, pipeline_.model_info()));
+  };
+  absl::StatusOr<v1::StreamEncodeResponse> response = OrOutOfMemory([&] { return encode(reply); });
+  if (!response.ok()) response = encode(response.status());
+  Answer answer{*std::move(response), item->bytes, item->call};
   MutexLock lock(mu_);
   in_pipeline_.erase(item);
   if (!abandoned_) answers_.push_back(std::move(answer));

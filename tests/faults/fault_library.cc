@@ -1,5 +1,5 @@
-// A library to be loaded before all others (LD_PRELOAD): a wall clock that
-// jumps, threads that cannot be started, when FaultSwitches say so.
+// A library to be loaded before all others (LD_PRELOAD): C++ allocations that fail, a wall clock
+// that jumps, threads that cannot be started, when FaultSwitches say so.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
+#include <new>
 
 #include "tests/faults/fault_switches.h"
 
@@ -40,6 +43,37 @@ bool TakesOne(std::atomic<int64_t>& count) {
   return left > 0;
 }
 
+// gRPC is not made to go on after an exception: what it allocates itself is left alone.
+bool IsGrpc(const void* code) {
+  Dl_info object;
+  return dladdr(code, &object) != 0 && std::strstr(object.dli_fname, "/libgrpc") != nullptr;
+}
+
+bool AllocationFails(std::size_t bytes, const void* caller) {
+  FaultSwitches* switches = Switches();
+  if (switches == nullptr) return false;
+  const int64_t least = switches->least_bytes.load();
+  if (least == 0 || static_cast<int64_t>(bytes) < least || IsGrpc(caller)) return false;
+  if (TakesOne(switches->spared) || !TakesOne(switches->failing)) return false;
+  switches->failed.fetch_add(1);
+  return true;
+}
+
+// Null if it fails. `caller` is where operator new was called.
+void* Allocate(std::size_t bytes, std::size_t alignment, const void* caller) {
+  if (AllocationFails(bytes, caller)) return nullptr;
+  if (bytes == 0) bytes = 1;
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
+  void* memory = nullptr;
+  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+}
+
+void* AllocateOrThrow(std::size_t bytes, std::size_t alignment, const void* caller) {
+  void* memory = Allocate(bytes, alignment, caller);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 template <typename Function>
 Function Next(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
@@ -51,6 +85,18 @@ int64_t WallClockShift() {
 }
 
 }  // namespace
+
+// Arrays and operators that do not throw end in these two.
+void* operator new(std::size_t bytes) {
+  return AllocateOrThrow(bytes, 1, __builtin_return_address(0));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return AllocateOrThrow(bytes, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   static const auto next = Next<int (*)(clockid_t, timespec*)>("clock_gettime");

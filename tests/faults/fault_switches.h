@@ -12,6 +12,15 @@ inline constexpr char kFaultSwitchesVariable[] = "FAULT_SWITCHES";
 
 // A file of zero bytes is no fault at all. Shared between processes: every field is lock-free.
 struct FaultSwitches {
+  // Of C++ allocations of at least this many bytes that are not gRPC's own; 0: of none.
+  std::atomic<int64_t> least_bytes;
+  // The next so many of these succeed,
+  std::atomic<int64_t> spared;
+  // and of those after them so many throw std::bad_alloc.
+  std::atomic<int64_t> failing;
+  // How many have thrown.
+  std::atomic<int64_t> failed;
+
   // By how much the wall clock has been set forward, or back.
   std::atomic<int64_t> wall_clock_ns;
 

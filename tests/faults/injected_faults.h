@@ -22,6 +22,14 @@ class InjectedFaults {
   // For the environment of the program.
   std::vector<std::string> environment() const;
 
+  // Of the C++ allocations of at least `least_bytes`, one fails, after `spared` that do not.
+  void FailOneAllocation(int64_t least_bytes, int64_t spared) const;
+  // All of them fail.
+  void FailAllocations(int64_t least_bytes) const;
+  void FailNoAllocation() const;
+  // How many have failed.
+  int64_t failed_allocations() const { return switches_->failed; }
+
   // Sets the wall clock by `duration`, which may be negative, off what it really is.
   void SetWallClock(absl::Duration duration) const;
 
@@ -29,6 +37,8 @@ class InjectedFaults {
   void AllowThreads(int more) const;
 
  private:
+  void Fail(int64_t least_bytes, int64_t spared, int64_t failing) const;
+
   const TempDir dir_;
   FaultSwitches* switches_ = nullptr;
 };
