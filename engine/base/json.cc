@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "engine/base/status_macros.h"
 
 namespace attune {
 namespace {
@@ -19,7 +20,9 @@ constexpr size_t kMessageValueBytes = 120;
 // stop at a depth before the parser's own recursion or memory does.
 class StrictBuilder {
  public:
-  explicit StrictBuilder(const JsonLimits& limits) : limits_(limits) {}
+  enum class Keeps { kEverything, kOnlyTheOutermostType };
+
+  StrictBuilder(const JsonLimits& limits, Keeps keeps) : limits_(limits), keeps_(keeps) {}
 
   bool null() { return Add(nullptr); }
   bool boolean(bool value) { return Add(value); }
@@ -82,6 +85,8 @@ class StrictBuilder {
     if (!Count()) return false;
     if (stack_.empty()) {
       root_ = std::move(value);
+    } else if (keeps_ == Keeps::kOnlyTheOutermostType) {
+      // Nothing: arrays and objects stay empty.
     } else if (stack_.back().value.is_array()) {
       stack_.back().value.push_back(std::move(value));
     } else {
@@ -108,24 +113,36 @@ class StrictBuilder {
   }
 
   const JsonLimits limits_;
+  const Keeps keeps_;
   size_t values_ = 0;
   std::vector<OpenValue> stack_;
   Json root_;
   std::string error_;
 };
 
-}  // namespace
-
-absl::StatusOr<Json> ParseJson(absl::string_view text, const JsonLimits& limits) {
+absl::StatusOr<Json> Parse(absl::string_view text, const JsonLimits& limits,
+                           StrictBuilder::Keeps keeps) {
   // The parser would take a NUL for the end of the text and ignore what follows it.
   if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("not valid JSON at byte ", nul, ": a NUL"));
   }
-  StrictBuilder builder(limits);
+  StrictBuilder builder(limits, keeps);
   if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
     return absl::InvalidArgumentError(builder.error());
   }
   return builder.TakeRoot();
+}
+
+}  // namespace
+
+absl::StatusOr<Json> ParseJson(absl::string_view text, const JsonLimits& limits) {
+  return Parse(text, limits, StrictBuilder::Keeps::kEverything);
+}
+
+absl::StatusOr<Json::value_t> CheckJson(absl::string_view text, const JsonLimits& limits) {
+  ATTUNE_ASSIGN_OR_RETURN(const Json outline,
+                          Parse(text, limits, StrictBuilder::Keeps::kOnlyTheOutermostType));
+  return outline.type();
 }
 
 std::string ShortenForMessage(absl::string_view text) {

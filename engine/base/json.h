@@ -28,6 +28,11 @@ struct JsonLimits {
 // Thread-safe.
 absl::StatusOr<Json> ParseJson(absl::string_view text, const JsonLimits& limits = {});
 
+// Of what type the document `text` is, for who does not need what is in it; errors as ParseJson.
+// The destructor of a Json allocates memory, as much as its largest array or object takes, and ends
+// the process where there is none: so this keeps nothing. Thread-safe.
+absl::StatusOr<Json::value_t> CheckJson(absl::string_view text, const JsonLimits& limits = {});
+
 // `text` as a JSON string literal, quotes included. Invalid UTF-8 becomes U+FFFD.
 std::string QuoteJson(absl::string_view text);
 

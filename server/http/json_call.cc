@@ -8,9 +8,11 @@
 #include "absl/base/thread_annotations.h"
 #include "engine/base/check.h"
 #include "engine/base/mutex.h"
+#include "engine/base/status_macros.h"
 #include "server/codec/json_codec.h"
 #include "server/encoder_methods.h"
 #include "server/http/listener.h"
+#include "server/out_of_memory.h"
 
 namespace attune {
 namespace {
@@ -30,15 +32,9 @@ class MethodCall final : public JsonCall,
       : gate_(gate), entry_(gate), done_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
   void Start(absl::string_view body, const std::shared_ptr<Call>& call) override {
-    absl::StatusOr<std::shared_ptr<const Backend>> backend = gate_.backend();
-    if (!backend.ok()) return Finish(backend.status());
-    backend_ = *std::move(backend);
     call_ = call;
-    const absl::Status admitted = DecodeAndHold(body);
-    if (!admitted.ok()) return Finish(admitted);
-    RunMethod(
-        *backend_, call, request_, response_,
-        [self = this->shared_from_this()](const absl::Status& status) { self->Finish(status); });
+    const absl::Status started = OrOutOfMemory([&] { return Run(body); });
+    if (!started.ok()) Finish(started);
   }
 
   int done() const override { return done_.get(); }
@@ -46,13 +42,22 @@ class MethodCall final : public JsonCall,
   absl::StatusOr<std::string> TakeReply() override {
     MutexLock lock(mu_);
     if (!status_.ok()) return status_;
-    return EncodeJson(response_);
+    return OrOutOfMemory([this] { return EncodeJson(response_); });
   }
 
  private:
+  absl::Status Run(absl::string_view body) {
+    ATTUNE_ASSIGN_OR_RETURN(backend_, gate_.backend());
+    ATTUNE_RETURN_IF_ERROR(DecodeAndHold(body));
+    RunMethod(
+        *backend_, call_, request_, response_,
+        [self = this->shared_from_this()](const absl::Status& status) { self->Finish(status); });
+    return absl::OkStatus();
+  }
+
   absl::Status DecodeAndHold(absl::string_view body) {
     MutexLock lock(DecodingMutex());
-    absl::Status status = DecodeJson(body, request_);
+    absl::Status status = OrOutOfMemory([&] { return DecodeJson(body, request_); });
     if (status.ok()) {
       const auto bytes = static_cast<int64_t>(request_.SpaceUsedLong());
       status = backend_->pipeline->Hold(bytes, *call_);

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/faults/injected_faults.h"
+#include "tests/support/http_client.h"
 #include "tests/support/running_server.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tiny_model.h"
@@ -20,13 +21,16 @@ namespace attune {
 namespace {
 
 using ::attune::testing::Encode;
+using ::attune::testing::HttpReply;
 using ::attune::testing::InjectedFaults;
 using ::attune::testing::IsGrpcOk;
+using ::attune::testing::Post;
 using ::attune::testing::RunningServer;
 using ::attune::testing::TinyModel;
 using ::attune::testing::TinyModelOptions;
 using ::attune::testing::WithDeadline;
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::Key;
 
 // Above what gRPC has allocated for a message of ours while it reads it, where a failure ends the
@@ -66,6 +70,12 @@ class OutOfMemoryTest : public ::testing::Test {
   OutOfMemoryTest() : model_(WideModel()), running_(model_.path(), {}, faults_.environment()) {}
 
   ~OutOfMemoryTest() override { EXPECT_EQ(running_.Stop(), 0); }
+
+  HttpReply PostTexts(int count) {
+    std::string json = R"({"texts": {"values": ["the cat")";
+    for (int i = 1; i < count; ++i) json += R"(, "the cat sat")";
+    return Post(running_.http_port(), "/v1/encode", json + "]}}");
+  }
 
   // Asks again and again, while the first, second, ... large allocation fails, until none is left.
   void FailEachAllocationOf(const std::function<Outcome()>& ask) {
@@ -120,11 +130,17 @@ TEST_F(OutOfMemoryTest, WhatIsRefusedCanBeSentAgainAndSmallRequestsAreAnsweredMe
     EXPECT_EQ(ReasonOfError(refused), "OUT_OF_MEMORY");
     EXPECT_GT(RetryDelayOfError(refused), absl::ZeroDuration());
     EXPECT_THAT(context->GetServerTrailingMetadata(), Contains(Key("grpc-retry-pushback-ms")));
+    const HttpReply refused_json = PostTexts(1000);
+    EXPECT_EQ(refused_json.status, 429);
+    EXPECT_THAT(refused_json.body, HasSubstr("\"OUT_OF_MEMORY\""));
+    EXPECT_THAT(refused_json.headers, Contains(Key("retry-after-ms")));
     EXPECT_THAT(Encode(running_.stub(), {"the cat"}).status, IsGrpcOk());
+    EXPECT_EQ(PostTexts(1).status, 200);
     faults_.FailNoAllocation();
   }
   const auto context = WithDeadline();
   EXPECT_THAT(running_.stub().AttentionMap(context.get(), map, &response), IsGrpcOk());
+  EXPECT_EQ(PostTexts(1000).status, 200);
 }
 
 TEST_F(OutOfMemoryTest, ManyTexts) {
@@ -203,6 +219,15 @@ TEST_F(OutOfMemoryTest, ManyTokens) {
     const auto context = WithDeadline();
     const grpc::Status status = running_.stub().Tokenize(context.get(), request, &response);
     return OutcomeOf(status, response.SerializeAsString());
+  });
+}
+
+TEST_F(OutOfMemoryTest, JsonOverHttp) {
+  FailEachAllocationOf([&]() -> Outcome {
+    const HttpReply reply = PostTexts(1000);
+    if (reply.status == 200) return {"", reply.body};
+    const bool documented = reply.status == 429 && absl::StrContains(reply.body, "OUT_OF_MEMORY");
+    return {documented ? "OUT_OF_MEMORY" : absl::StrCat(reply.status, " ", reply.body), ""};
   });
 }
 

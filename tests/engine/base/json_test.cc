@@ -75,6 +75,22 @@ TEST(JsonTest, RefusesWhatRfc8259DoesNotAllow) {
               StatusIs(kInvalid, HasSubstr("not valid JSON at byte 1")));
 }
 
+TEST(JsonTest, CheckingFindsTheFaultsOfParsing) {
+  for (const char* text : {R"({"a": [1, {"b": null}], "c": "d"})", "{}", R"({"a": 1, "a": 2})",
+                           R"([{"a": 1, "a": 2}])", R"({"a": [[1e400]]})", R"({"a": "\ud800"})",
+                           R"({"a": 1)", "{}{}", "[[]]", "1", "null", "\"{}\""}) {
+    for (const JsonLimits& limits :
+         {JsonLimits(), JsonLimits{.max_depth = 1}, JsonLimits{.max_values = 2}}) {
+      const absl::StatusOr<Json> parsed = ParseJson(text, limits);
+      const absl::StatusOr<Json::value_t> checked = CheckJson(text, limits);
+      EXPECT_EQ(checked.status(), parsed.status()) << text;
+      if (parsed.ok() && checked.ok()) {
+        EXPECT_EQ(*checked, parsed->type()) << text;
+      }
+    }
+  }
+}
+
 TEST(JsonTest, RefusesANumberThatNoDoubleHolds) {
   EXPECT_THAT(ParseJson("[1e400]"), StatusIs(kInvalid, HasSubstr("number overflow")));
   EXPECT_THAT(ParseJson(absl::StrCat("[-", std::string(400, '9'), "]")),
