@@ -25,7 +25,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
+#include "engine/base/clock.h"
 #include "engine/base/line_limiter.h"
 #include "engine/base/log.h"
 #include "server/http/host_port.h"
@@ -56,7 +56,7 @@ class LogLines final : public otel_log::LogHandler {
   void Handle(otel_log::LogLevel level, const char* /*file*/, int /*line*/, const char* message,
               const otel_sdk::common::AttributeMap& /*attributes*/) noexcept override {
     const absl::string_view kind = level == otel_log::LogLevel::Error ? "error" : "warning";
-    const std::optional<int64_t> suppressed = limiter_.Admit(kind, absl::Now());
+    const std::optional<int64_t> suppressed = limiter_.Admit(kind, SteadyNow());
     if (!suppressed.has_value()) return;
     Log(LogLevel::kWarning, "trace_export", message, {{"suppressed", *suppressed}});
   }
