@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/check.h"
 #include "engine/base/not_finite_error.h"
 #include "engine/tensor/finite.h"
 #include "server/error_details.h"
+#include "server/out_of_memory.h"
 
 namespace attune {
 
@@ -49,7 +51,8 @@ void EncodeJob::Finish(int64_t index, ConstMatrixView hidden) {
   TextVector& vector = reply_.vectors[static_cast<size_t>(index)];
   vector.tokens = encoding.size();
   vector.truncated = encoding.truncated;
-  absl::Status status = MakeVector(hidden, vector.values);
+  // Of this text alone: the others of its batch have theirs.
+  absl::Status status = OrOutOfMemory([&] { return MakeVector(hidden, vector.values); });
   RecordFault(status);
   if (!status.ok() && texts_.encodings.size() > 1) {
     status = WithMessage(status, absl::StrCat("item ", index, ": ", status.message()));
@@ -81,6 +84,7 @@ void EncodeJob::ItemDone(absl::Status status) {
       first_error_ = std::move(status);
       call().Abandon();
     }
+    ATTUNE_CHECK(remaining_ > 0);
     if (--remaining_ > 0) return;
     answer = first_error_;
   }
