@@ -21,6 +21,12 @@ int64_t RoundToMilliseconds(absl::Duration time) {
   return absl::ToInt64Milliseconds(time + absl::Microseconds(500));
 }
 
+int64_t ItemsLeft(const ClientRing::Requests& requests) {
+  int64_t items = 0;
+  for (const WaitingRequest& request : requests) items += request.items_left();
+  return items;
+}
+
 WorkClass ClassOf(const std::vector<WorkItem>& items) {
   if (static_cast<int64_t>(items.size()) > Batcher::kMostInteractiveItems) return WorkClass::kBulk;
   return items.front().job->call().work_class();
@@ -68,11 +74,11 @@ absl::Status Batcher::Add(std::vector<WorkItem> items) {
     Call& call = items.front().job->call();
     // A call that is cancelled from here on waits for the lock, and then finds its items.
     if (!call.ListenForCancel(remover_)) return call.CheckWanted(now);
+    const WorkClass work_class = ClassOf(items);
+    queue_.Push(std::move(items), work_class, now);
     if (CallRecord* record = call.record()) {
       record->BeginQueue(static_cast<int64_t>(added), now);
     }
-    const WorkClass work_class = ClassOf(items);
-    queue_.Push(std::move(items), work_class, now);
   }
   if (added == 1) {
     changed_.NotifyOne();
@@ -155,8 +161,9 @@ absl::Status Batcher::CheckDeadline(const Call& call, int64_t tokens, absl::Time
 
 std::vector<WorkItem> Batcher::Take() {
   for (;;) {
-    std::vector<Unwanted> unwanted;
+    ClientRing::Requests unwanted;
     std::vector<WorkItem> batch;
+    absl::Time now;
     bool ended = false;
     {
       MutexLock lock(mu_);
@@ -166,22 +173,32 @@ std::vector<WorkItem> Batcher::Take() {
         changed_.Wait(mu_);
         --blocked_workers_;
       }
-      const absl::Time now = clock_.Now();
+      now = clock_.Now();
       DropExpired(now);
-      unwanted = std::exchange(unwanted_, {});
       batch = NextBatch(now);
+      unwanted.swap(unwanted_);
       ended = closed_ && queue_.empty();
     }
     // Outside the lock: an answer runs the caller's code.
-    for (const Unwanted& dropped : unwanted) {
-      dropped.item.job->Fail(dropped.item.index, dropped.reason);
-    }
+    Fail(unwanted, now);
     if (!batch.empty() || ended) return batch;
+  }
+}
+
+void Batcher::Fail(const ClientRing::Requests& requests, absl::Time now) {
+  for (const WaitingRequest& request : requests) {
+    const absl::Status reason = request.call().CheckWanted(now);
+    for (size_t i = request.next; i < request.items.size(); ++i) {
+      if (observer_ != nullptr) observer_->OnItemDropped(reason.code());
+      request.items[i].job->Fail(request.items[i].index, reason);
+    }
   }
 }
 
 std::vector<WorkItem> Batcher::NextBatch(absl::Time now) {
   std::vector<WorkItem> batch;
+  // First, so that where memory runs out nothing has been taken.
+  batch.reserve(static_cast<size_t>(std::min(options_.max_batch_items, queue_.items() + 1)));
   int64_t tokens = 0;
   while (!queue_.empty()) {
     const WorkItem& next = queue_.Front();
@@ -212,26 +229,27 @@ void Batcher::Finished(int64_t tokens) {
 void Batcher::DropCancelled(const Call& call) {
   {
     MutexLock lock(mu_);
-    std::vector<WorkItem> items = queue_.RemoveCall(call);
-    if (items.empty()) return;
-    counts_.items_cancelled += static_cast<int64_t>(items.size());
-    Drop(std::move(items), clock_.Now());
+    ClientRing::Requests requests = queue_.RemoveCall(call);
+    if (requests.empty()) return;
+    counts_.items_cancelled += ItemsLeft(requests);
+    Drop(std::move(requests), clock_.Now());
   }
   changed_.NotifyOne();
 }
 
 void Batcher::DropExpired(absl::Time now) {
-  std::vector<WorkItem> items = queue_.RemoveExpired(now);
-  counts_.items_expired += static_cast<int64_t>(items.size());
-  Drop(std::move(items), now);
+  ClientRing::Requests requests = queue_.RemoveExpired(now);
+  counts_.items_expired += ItemsLeft(requests);
+  Drop(std::move(requests), now);
 }
 
-void Batcher::Drop(std::vector<WorkItem> items, absl::Time now) {
-  for (WorkItem& item : items) {
-    absl::Status reason = item.job->call().CheckWanted(now);
-    if (observer_ != nullptr) observer_->OnItemDropped(reason.code());
-    unwanted_.push_back({std::move(item), std::move(reason)});
+void Batcher::Drop(ClientRing::Requests requests, absl::Time now) {
+  for (const WaitingRequest& request : requests) {
+    CallRecord* record = request.call().record();
+    if (record == nullptr) continue;
+    for (int64_t i = 0; i < request.items_left(); ++i) record->EndQueue(request.since, now);
   }
+  unwanted_.splice(unwanted_.end(), requests);
 }
 
 void Batcher::Close() {

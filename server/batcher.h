@@ -82,10 +82,6 @@ class Batcher {
 
  private:
   class Remover;
-  struct Unwanted {
-    WorkItem item;
-    absl::Status reason;
-  };
 
   absl::Status Admit(const std::vector<WorkItem>& items, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -102,7 +98,10 @@ class Batcher {
   // Takes what nobody waits for out of the queue; a worker is to fail it.
   void DropCancelled(const Call& call) ABSL_LOCKS_EXCLUDED(mu_);
   void DropExpired(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Drop(std::vector<WorkItem> items, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What these waited is over. Allocates nothing.
+  void Drop(ClientRing::Requests requests, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Answers what was dropped.
+  void Fail(const ClientRing::Requests& requests, absl::Time now) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Moves the next batch out of the queue.
   std::vector<WorkItem> NextBatch(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -115,7 +114,7 @@ class Batcher {
   mutable Mutex mu_;
   CondVar changed_;
   FairQueue queue_ ABSL_GUARDED_BY(mu_);
-  std::vector<Unwanted> unwanted_ ABSL_GUARDED_BY(mu_);
+  ClientRing::Requests unwanted_ ABSL_GUARDED_BY(mu_);
   WaitPrediction prediction_ ABSL_GUARDED_BY(mu_);
   QueueCounts counts_ ABSL_GUARDED_BY(mu_);  // all but what is queued
   int blocked_workers_ ABSL_GUARDED_BY(mu_) = 0;

@@ -6,19 +6,25 @@
 namespace attune {
 
 ClientRing::Requests::iterator ClientRing::Push(WaitingRequest request) {
-  const auto known = clients_.find(request.call().client());
-  Turns::iterator client;
-  if (known != clients_.end()) {
-    client = known->second;
-  } else {
-    client = turns_.emplace(turns_.end());
-    client->name = request.call().client();
-    clients_.emplace(client->name, client);
-  }
-  tokens_ += request.tokens;
-  client->tokens += request.tokens;
-  client->requests.push_back(std::move(request));
+  // What allocates comes first.
+  Requests waiting;
+  waiting.push_back(std::move(request));
+  const Turns::iterator client = Meet(waiting.front().call().client());
+  tokens_ += waiting.front().tokens;
+  client->tokens += waiting.front().tokens;
+  client->requests.splice(client->requests.end(), waiting);
   return std::prev(client->requests.end());
+}
+
+ClientRing::Turns::iterator ClientRing::Meet(const std::string& name) {
+  const auto known = clients_.find(name);
+  if (known != clients_.end()) return known->second;
+  Turns made(1);
+  const auto client = made.begin();
+  client->name = name;
+  clients_.emplace(client->name, client);
+  turns_.splice(turns_.end(), made);
+  return client;
 }
 
 ClientRing::Requests::iterator ClientRing::Front() {
@@ -39,12 +45,13 @@ WorkItem ClientRing::TakeFirst(Requests::iterator front) {
   front->tokens -= tokens;
   tokens_ -= tokens;
   if (front->items_left() > 1) return std::move(front->items[front->next++]);
-  WaitingRequest last = Remove(client, front);
-  return std::move(last.items.back());
+  Requests last;
+  Move(client, front, last);
+  return std::move(last.front().items.back());
 }
 
-WaitingRequest ClientRing::Erase(Requests::iterator request) {
-  return Remove(Find(*request), request);
+void ClientRing::MoveTo(Requests& removed, Requests::iterator request) {
+  Move(clients_.find(request->call().client())->second, request, removed);
 }
 
 int64_t ClientRing::client_tokens(absl::string_view client) const {
@@ -52,20 +59,14 @@ int64_t ClientRing::client_tokens(absl::string_view client) const {
   return known == clients_.end() ? 0 : known->second->tokens;
 }
 
-ClientRing::Turns::iterator ClientRing::Find(const WaitingRequest& request) {
-  return clients_.find(request.call().client())->second;
-}
-
-WaitingRequest ClientRing::Remove(Turns::iterator client, Requests::iterator request) {
-  WaitingRequest removed = std::move(*request);
-  tokens_ -= removed.tokens;
-  client->tokens -= removed.tokens;
-  client->requests.erase(request);
+void ClientRing::Move(Turns::iterator client, Requests::iterator request, Requests& removed) {
+  tokens_ -= request->tokens;
+  client->tokens -= request->tokens;
+  removed.splice(removed.end(), client->requests, request);
   if (client->requests.empty()) {
     clients_.erase(client->name);
     turns_.erase(client);
   }
-  return removed;
 }
 
 }  // namespace attune

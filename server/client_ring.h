@@ -39,8 +39,8 @@ class ClientRing {
   // REQUIRES: quantum_tokens > 0.
   explicit ClientRing(int64_t quantum_tokens) : quantum_tokens_(quantum_tokens) {}
 
-  // Behind what its client has waiting. The place is valid until its last item is taken or erased.
-  // REQUIRES: `request` has an item.
+  // Behind what its client has waiting. The place is valid until its last item is taken or it is
+  // moved out. Where memory runs out, nothing has changed. REQUIRES: `request` has an item.
   Requests::iterator Push(WaitingRequest request);
 
   // The request whose first item is due. Takes time only for credit that clients need to afford an
@@ -48,8 +48,9 @@ class ClientRing {
   Requests::iterator Front();
   // Takes that item, at its client's expense. REQUIRES: `front` is what Front returned last.
   WorkItem TakeFirst(Requests::iterator front);
-  // The whole request, out of its turn and at nobody's expense.
-  WaitingRequest Erase(Requests::iterator request);
+  // Moves the whole request to the end of `removed`, out of its turn and at nobody's expense.
+  // Allocates nothing.
+  void MoveTo(Requests& removed, Requests::iterator request);
 
   bool empty() const { return turns_.empty(); }
   int64_t tokens() const { return tokens_; }
@@ -67,9 +68,10 @@ class ClientRing {
   };
   using Turns = std::list<Client>;
 
-  Turns::iterator Find(const WaitingRequest& request);
-  // Of `client`, which is forgotten when nothing is left.
-  WaitingRequest Remove(Turns::iterator client, Requests::iterator request);
+  // The client, which is remembered from here on.
+  Turns::iterator Meet(const std::string& name);
+  // Moves `request` of `client`, which is forgotten when nothing is left.
+  void Move(Turns::iterator client, Requests::iterator request, Requests& removed);
 
   const int64_t quantum_tokens_;
   int64_t tokens_ = 0;

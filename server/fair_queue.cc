@@ -1,7 +1,9 @@
 #include "server/fair_queue.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
 
 namespace attune {
 namespace {
@@ -28,15 +30,19 @@ void FairQueue::Push(std::vector<WorkItem> items, WorkClass work_class, absl::Ti
   request.since = now;
   const size_t index = IndexOf(items, work_class);
   request.items = std::move(items);
-  if (index != kWeightless) {
-    tokens_ += request.tokens;
-    items_ += request.items_left();
-  }
-  const Call& call = request.call();
-  const uint64_t id = request.id;
   const Place place{index, classes_[index].ring.Push(std::move(request))};
-  by_deadline_.emplace(std::pair(call.deadline(), id), place);
-  by_call_.emplace(std::pair(&call, id), place);
+  absl::Cleanup undo = [&] {
+    Forget(*place.request);
+    ClientRing::Requests removed;
+    classes_[index].ring.MoveTo(removed, place.request);
+  };
+  const WaitingRequest& pushed = *place.request;
+  by_deadline_.emplace(std::pair(pushed.call().deadline(), pushed.id), place);
+  by_call_.emplace(std::pair(&pushed.call(), pushed.id), place);
+  std::move(undo).Cancel();
+  if (index == kWeightless) return;
+  tokens_ += pushed.tokens;
+  items_ += pushed.items_left();
 }
 
 FairQueue::Class& FairQueue::FrontClass() {
@@ -74,8 +80,8 @@ void FairQueue::Forget(const WaitingRequest& request) {
   by_call_.erase(std::pair(&request.call(), request.id));
 }
 
-std::vector<WorkItem> FairQueue::RemoveCall(const Call& call) {
-  std::vector<WorkItem> removed;
+ClientRing::Requests FairQueue::RemoveCall(const Call& call) {
+  ClientRing::Requests removed;
   for (;;) {
     const auto first = by_call_.lower_bound(std::pair(&call, uint64_t{0}));
     if (first == by_call_.end() || first->first.first != &call) return removed;
@@ -83,8 +89,8 @@ std::vector<WorkItem> FairQueue::RemoveCall(const Call& call) {
   }
 }
 
-std::vector<WorkItem> FairQueue::RemoveExpired(absl::Time now) {
-  std::vector<WorkItem> removed;
+ClientRing::Requests FairQueue::RemoveExpired(absl::Time now) {
+  ClientRing::Requests removed;
   while (!by_deadline_.empty() && by_deadline_.begin()->first.first <= now) {
     Remove(by_deadline_.begin()->second, removed);
   }
@@ -92,15 +98,12 @@ std::vector<WorkItem> FairQueue::RemoveExpired(absl::Time now) {
 }
 
 // `place` by value, since the one in the maps is gone after Forget.
-void FairQueue::Remove(Place place, std::vector<WorkItem>& removed) {
+void FairQueue::Remove(Place place, ClientRing::Requests& removed) {
   Forget(*place.request);
-  WaitingRequest request = classes_[place.index].ring.Erase(place.request);
-  if (place.index != kWeightless) {
-    tokens_ -= request.tokens;
-    items_ -= request.items_left();
-  }
-  std::move(request.items.begin() + static_cast<std::ptrdiff_t>(request.next), request.items.end(),
-            std::back_inserter(removed));
+  classes_[place.index].ring.MoveTo(removed, place.request);
+  if (place.index == kWeightless) return;
+  tokens_ -= removed.back().tokens;
+  items_ -= removed.back().items_left();
 }
 
 int64_t FairQueue::TokensUntilTaken(WorkClass work_class, const Call& call, int64_t tokens) const {

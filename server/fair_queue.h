@@ -27,7 +27,7 @@ class FairQueue {
   // `quantum_tokens` is the least turn: small ones mix clients finely. REQUIRES: > 0.
   explicit FairQueue(int64_t quantum_tokens);
 
-  // Items of one call. REQUIRES: there is one.
+  // Items of one call. Where memory runs out, nothing has changed. REQUIRES: there is one.
   void Push(std::vector<WorkItem> items, WorkClass work_class, absl::Time now);
 
   // The item to take next. REQUIRES: !empty().
@@ -40,9 +40,10 @@ class FairQueue {
   // Takes it. REQUIRES: !empty().
   Taken Pop();
 
-  // Takes out what waits of `call`; of all calls whose deadline is not after `now`.
-  std::vector<WorkItem> RemoveCall(const Call& call);
-  std::vector<WorkItem> RemoveExpired(absl::Time now);
+  // Takes out what waits of `call`; of all calls whose deadline is not after `now`. Allocates
+  // nothing.
+  ClientRing::Requests RemoveCall(const Call& call);
+  ClientRing::Requests RemoveExpired(absl::Time now);
 
   bool empty() const { return by_deadline_.empty(); }
   // Of the items that weigh something.
@@ -68,7 +69,7 @@ class FairQueue {
   static size_t IndexOf(const std::vector<WorkItem>& items, WorkClass work_class);
   Class& FrontClass();
   void Forget(const WaitingRequest& request);
-  void Remove(Place place, std::vector<WorkItem>& removed);
+  void Remove(Place place, ClientRing::Requests& removed);
 
   const int64_t quantum_tokens_;
   std::array<Class, 3> classes_;  // interactive, bulk, and what weighs nothing

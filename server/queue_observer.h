@@ -24,7 +24,7 @@ struct QueueCounts {
   int64_t rejected_deadline_unreachable = 0;
 };
 
-// Told of each item, with the queue's lock held: must be quick, and must not use the queue.
+// Told of each item, some with the queue's lock held: must be quick, and must not use the queue.
 // Thread-safe.
 class QueueObserver {
  public:
