@@ -1,5 +1,7 @@
 #include "engine/quality/encode_texts.h"
 
+#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -52,6 +54,12 @@ class GroupQueue {
     return status_.ok() && next_ < groups_.size() ? &groups_[next_++] : nullptr;
   }
 
+  // Ends the work of all.
+  void Fail(const absl::Status& status) {
+    MutexLock lock(mu_);
+    if (status_.ok()) status_ = status;
+  }
+
   void Done(const TextGroup& group, const absl::Status& status) {
     MutexLock lock(mu_);
     if (status_.ok()) status_ = status;
@@ -94,13 +102,21 @@ absl::StatusOr<Matrix> EncodeTexts(const std::shared_ptr<const Engine>& engine,
   Matrix vectors(static_cast<int64_t>(texts.size()), engine->folder().dimension());
   GroupQueue queue(std::move(groups), options.on_progress);
   const auto work = [&queue, &engine, rows = vectors.view()] {
-    Session session(engine, kBatchTokens);
-    while (const TextGroup* group = queue.Next()) {
-      queue.Done(*group, EncodeGroup(session, *group, rows));
+    try {
+      Session session(engine, kBatchTokens);
+      while (const TextGroup* group = queue.Next()) {
+        queue.Done(*group, EncodeGroup(session, *group, rows));
+      }
+    } catch (const std::bad_alloc&) {
+      queue.Fail(absl::ResourceExhaustedError("there is no memory to encode texts"));
     }
   };
   std::vector<std::jthread> helpers;
-  for (int i = 1; i < options.threads; ++i) helpers.emplace_back(work);
+  try {
+    for (int i = 1; i < options.threads; ++i) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // Fewer take longer.
+  }
   work();
   helpers.clear();  // joins them
   ATTUNE_RETURN_IF_ERROR(queue.status());

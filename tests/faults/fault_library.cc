@@ -43,10 +43,12 @@ bool TakesOne(std::atomic<int64_t>& count) {
   return left > 0;
 }
 
-// gRPC is not made to go on after an exception: what it allocates itself is left alone.
+// gRPC is not made to go on without memory or a thread: what it asks for itself it gets.
 bool IsGrpc(const void* code) {
   Dl_info object;
-  return dladdr(code, &object) != 0 && std::strstr(object.dli_fname, "/libgrpc") != nullptr;
+  if (dladdr(code, &object) == 0) return false;
+  return std::strstr(object.dli_fname, "/libgrpc") != nullptr ||
+         std::strstr(object.dli_fname, "/libgpr") != nullptr;
 }
 
 bool AllocationFails(std::size_t bytes, const void* caller) {
@@ -118,7 +120,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
       Next<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
   FaultSwitches* switches = Switches();
   if (switches != nullptr && switches->threads_limited.load() &&
-      !TakesOne(switches->threads_left)) {
+      !IsGrpc(__builtin_return_address(0)) && !TakesOne(switches->threads_left)) {
     return EAGAIN;
   }
   return next(thread, attributes, run, argument);

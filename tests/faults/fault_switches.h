@@ -24,7 +24,7 @@ struct FaultSwitches {
   // By how much the wall clock has been set forward, or back.
   std::atomic<int64_t> wall_clock_ns;
 
-  // So many more threads can be started, if `threads_limited`.
+  // So many more threads that are not gRPC's own can be started, if `threads_limited`.
   std::atomic<bool> threads_limited;
   std::atomic<int64_t> threads_left;
 };

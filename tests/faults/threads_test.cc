@@ -22,6 +22,7 @@ using ::attune::testing::IsGrpcOk;
 using ::attune::testing::RunningServer;
 using ::attune::testing::ServerProgram;
 using ::attune::testing::TinyModel;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // Of a text that is tokenised where it arrives, and of one that a tokenizer thread takes.
@@ -44,6 +45,21 @@ TEST(ThreadsTest, C58AReloadTakesTheThreadsThereAreOrKeepsTheModel) {
     const std::string end = running.Reload();
     const bool enough = threads > 2;  // both to tokenise with, and a worker
     EXPECT_THAT(end, HasSubstr(enough ? "\"reloaded\"" : "cannot start a "));
+    EXPECT_EQ(VectorsOf(running.stub()), vectors);
+  }
+  EXPECT_EQ(running.Stop(), 0);
+}
+
+TEST(ThreadsTest, AReloadThatComparesPrecisionsTakesTheThreadsThereAreOrKeepsTheModel) {
+  const TinyModel model;
+  const InjectedFaults faults;
+  RunningServer running(model.path(),
+                        {"--precision", "auto", "--quality-cache", "off", "--threads", "4"},
+                        faults.environment());
+  const std::string vectors = VectorsOf(running.stub());
+  for (int threads = 0; threads <= 10; ++threads) {
+    faults.AllowThreads(threads);
+    EXPECT_THAT(running.Reload(), AnyOf(HasSubstr("\"reloaded\""), HasSubstr("cannot start a ")));
     EXPECT_EQ(VectorsOf(running.stub()), vectors);
   }
   EXPECT_EQ(running.Stop(), 0);
