@@ -49,16 +49,19 @@ ServerOptions With(ServerOptions options, const Budget& budget, int64_t value) {
   return options;
 }
 
-// The most of `budget`, from its floor up, with which the plan is within `usable_bytes`; its floor
-// if there is none.
+// The most of `budget` with which the plan is within `usable_bytes` or, if no value of it does
+// that, as small as its floor makes it.
 int64_t MostThatFits(const ModelConfig& model, const ServerOptions& options, const Budget& budget,
                      int64_t usable_bytes) {
+  const auto planned = [&](int64_t value) {
+    return PlanMemory(model, With(options, budget, value)).total();
+  };
+  const int64_t goal = std::max(usable_bytes, planned(budget.floor));
   int64_t fits = budget.floor;
-  int64_t too_much = options.*budget.bytes;
+  int64_t too_much = options.*budget.bytes + 1;
   while (too_much - fits > 1) {
     const int64_t middle = fits + (too_much - fits) / 2;
-    const MemoryPlan plan = PlanMemory(model, With(options, budget, middle));
-    (plan.total() <= usable_bytes ? fits : too_much) = middle;
+    (planned(middle) <= goal ? fits : too_much) = middle;
   }
   return fits;
 }
@@ -103,7 +106,9 @@ absl::StatusOr<std::vector<std::string>> ShrinkToFit(const ModelConfig& model, i
       if (options.set_flags.contains(budget.flag) || options.*budget.bytes <= budget.floor) {
         continue;
       }
-      options = With(options, budget, MostThatFits(model, options, budget, usable));
+      const int64_t most = MostThatFits(model, options, budget, usable);
+      if (most == options.*budget.bytes) continue;
+      options = With(options, budget, most);
       if (!Contains(shrunk, budget.flag)) shrunk.emplace_back(budget.flag);
     }
   }

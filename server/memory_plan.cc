@@ -32,6 +32,9 @@ constexpr int64_t kErasureBatchTokens = 1024;
 // Libraries, vocabulary, threads' stacks, and what the allocator has free but cannot use.
 constexpr int64_t kProgramBytes = 48 * kMiB;
 
+// 8,192 spans at most, of up to 512 bytes of tracestate each, and a message of them.
+constexpr int64_t kWaitingSpansBytes = 16 * kMiB;
+
 // gRPC has so many threads for reactions, whatever the control group allows.
 int64_t GrpcThreads() {
   return std::clamp<int64_t>(std::thread::hardware_concurrency() / 2, 2, 16);
@@ -76,6 +79,7 @@ std::vector<MemoryPlan::Term> MemoryPlan::terms() const {
           {"grpc_decoding", grpc_decoding},
           {"http_decoding", http_decoding},
           {"grpc_buffers", grpc_buffers},
+          {"traces", traces},
           {"program", program},
           {"other_model", other_model},
           {"comparison", comparison}};
@@ -110,11 +114,13 @@ MemoryPlan PlanMemory(const ModelConfig& model, const ServerOptions& options, in
     plan.http_decoding = (options.http_threads + kDecodedBytesPerJsonByte) * message;
   }
   plan.grpc_buffers = options.grpc_memory_quota_bytes;
+  if (!options.otlp_endpoint.empty()) plan.traces = kWaitingSpansBytes;
   plan.program = kProgramBytes;
   plan.other_model = other_model;
   plan.comparison = weights.compared;
-  if (other_model == 0)
+  if (other_model == 0) {
     plan.comparison = std::max<int64_t>(0, plan.comparison - WhileServing(plan));
+  }
   return plan;
 }
 

@@ -24,6 +24,7 @@ struct MemoryPlan {
   int64_t grpc_decoding = 0;   // messages that are not admitted yet
   int64_t http_decoding = 0;
   int64_t grpc_buffers = 0;
+  int64_t traces = 0;       // spans that wait to be sent
   int64_t program = 0;      // libraries, vocabulary, what the allocator cannot use
   int64_t other_model = 0;  // while one takes over from another: what the old one has for itself
   // The second precision of the model, while a reduced one is compared with f32: what it takes

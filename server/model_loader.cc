@@ -47,6 +47,8 @@ class ModelEvidence final : public PrecisionEvidence {
 
   // With the kernels that the operator asked for.
   absl::StatusOr<std::shared_ptr<const Engine>> Load(Precision precision);
+  // The same, for good: lets go of the others first.
+  absl::StatusOr<std::shared_ptr<const Engine>> Choose(Precision precision);
 
  private:
   absl::StatusOr<std::shared_ptr<const Engine>> Load(const EngineOptions& options);
@@ -73,6 +75,12 @@ absl::StatusOr<std::shared_ptr<const Engine>> ModelEvidence::Load(Precision prec
                      engine.status().message(), "; use --kernels auto or onednn"));
   }
   return engine;
+}
+
+absl::StatusOr<std::shared_ptr<const Engine>> ModelEvidence::Choose(Precision precision) {
+  std::erase_if(engines_,
+                [&](const auto& engine) { return engine.first != std::pair(precision, kernels_); });
+  return Load(precision);
 }
 
 absl::StatusOr<QualityFigures> ModelEvidence::Quality(Precision precision) {
@@ -104,7 +112,7 @@ absl::StatusOr<LoadedModel> LoadModel(const ServerOptions& options) {
   ModelEvidence evidence(options, kernels);
   LoadedModel model;
   ATTUNE_ASSIGN_OR_RETURN(model.precision, ChoosePrecision(wanted, evidence));
-  ATTUNE_ASSIGN_OR_RETURN(model.engine, evidence.Load(model.precision.precision));
+  ATTUNE_ASSIGN_OR_RETURN(model.engine, evidence.Choose(model.precision.precision));
   Log(LogLevel::kInfo, "precision_chosen", model.precision.reason,
       {{"precision", PrecisionName(model.precision.precision)},
        {"kernels", model.engine->kernel_name()}});

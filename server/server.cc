@@ -267,6 +267,7 @@ absl::Status Server::ReloadModel() {
   old->WaitUntilUnused();
   old.reset();
   plan.other_model = 0;
+  plan.comparison = 0;
   memory_plan_ = plan;
   Log(LogLevel::kInfo, "old_model_freed", "its last request has been answered");
   return absl::OkStatus();

@@ -283,7 +283,7 @@ TEST(MemoryTest, CheckSaysWhatTheStartLogs) {
   int64_t sum = 0;
   for (const char* term :
        {"weights", "activations", "queue", "tokenizing", "calls", "attention_maps", "grpc_decoding",
-        "http_decoding", "grpc_buffers", "program", "other_model", "comparison"}) {
+        "http_decoding", "grpc_buffers", "traces", "program", "other_model", "comparison"}) {
     const int64_t bytes = summary.at(absl::StrCat("memory_", term, "_bytes")).get<int64_t>();
     EXPECT_EQ(NumberOf(plan, absl::StrCat(term, "_bytes")), bytes) << term;
     sum += bytes;
