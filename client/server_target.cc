@@ -2,10 +2,12 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -22,7 +24,9 @@ constexpr char kIpv6[] = "ipv6:";
 
 bool IsPort(absl::string_view text) {
   uint32_t port = 0;
-  return absl::SimpleAtoi(text, &port) && port >= 1 && port <= 65535;
+  // SimpleAtoi takes blanks and signs, too.
+  return std::all_of(text.begin(), text.end(), absl::ascii_isdigit) &&
+         absl::SimpleAtoi(text, &port) && port >= 1 && port <= 65535;
 }
 
 // gRPC's scheme for IP:PORT or [IP]:PORT; nullopt if it is neither.

@@ -62,8 +62,8 @@ def measure_size(options, precision, servers, threads):
                    for _ in range(servers)]
 
         def load(server):
-            return server.bench(options.duration, min(3, options.duration), "--words", WORDS[options.texts], "--clients",
-                                options.clients)
+            return server.bench(options.duration, min(3, options.duration), "--words",
+                                WORDS[options.texts], "--clients", options.clients)
 
         with concurrent.futures.ThreadPoolExecutor(servers) as pool:
             reports = list(pool.map(load, running))

@@ -30,6 +30,7 @@ cgroup=/sys/fs/cgroup/memory  # version 1
 group=$cgroup/attune-image-$$
 container=
 server=
+unshare=
 mkdir -p -- "$work"
 
 step() { printf '==> %s\n' "$*"; }
@@ -38,7 +39,8 @@ fail() {
   exit 1
 }
 clean_up() {
-  [[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true
+  # With it goes the server, --kill-child.
+  [[ -z $unshare ]] || { kill -KILL "$unshare" && wait "$unshare"; } 2>/dev/null || true
   [[ -z $container ]] || buildah rm "$container" >/dev/null || true
   [[ ! -d $group ]] || rmdir -- "$group" || true
 }
@@ -140,6 +142,7 @@ export -f enter_and_serve
 unshare=$!
 until client encode --timeout 1s "hello" >/dev/null 2>&1; do
   kill -0 "$unshare" 2>/dev/null || fail "it ended: $(tail -n 3 -- "$log")"
+  (($(milliseconds) - start < 60000)) || fail "it does not answer: $(tail -n 3 -- "$log")"
   sleep 0.02
 done
 printf 'from start to first answer: %d ms\n' $(($(milliseconds) - start))
@@ -155,6 +158,6 @@ step "stop"
 start=$(milliseconds)
 kill -TERM "$server"
 wait "$unshare" || fail "the drain ended with $?"
-server=
+unshare=
 printf 'from SIGTERM to the end: %d ms\n' $(($(milliseconds) - start))
 step "passed"

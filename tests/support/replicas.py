@@ -42,7 +42,13 @@ class Replicas:
                        capture_output=True)
         self._texts = folder / "texts.txt"
         self._texts.write_text("\n".join(sample_texts()))
-        self.servers = [self._start(grpc_address=address) for address in addresses]
+        self.servers = []
+        try:
+            for address in addresses:
+                self.servers.append(self._start(grpc_address=address))
+        except BaseException:
+            self.stop()
+            raise
 
     def _start(self, **addresses):
         # Long enough for a proxy to see that the server is not ready any more: two health checks.
