@@ -34,7 +34,7 @@ RUN case "${MODEL}" in \
 FROM ${BASE} AS runtime
 RUN --mount=type=bind,source=deploy,target=/deploy \
     /deploy/install-packages.sh runtime \
- && rm -rf /var/lib/apt/lists/*
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY --from=test /out/bin/ /usr/local/bin/
 COPY --from=model /models/ /models/
 ARG REVISION=unknown

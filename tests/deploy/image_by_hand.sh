@@ -83,7 +83,7 @@ report_sizes() {
   LC_ALL=C comm -13 <(packages_of "$base_root" "$name") <(packages_of "$root" "$name") >"$work/added"
   packages_of "$root" "$name_and_size" | LC_ALL=C join - "$work/added" |
     sort --numeric-sort --reverse --key 2 | awk '{ printf "%7.1f MiB  %s\n", $2 / 1024, $1 }'
-  du --block-size=1K "$root"/usr/local/bin/* | awk '{ printf "%7.1f MiB  %s\n", $1 / 1024, $2 }'
+  (cd "$root/usr/local/bin" && du --block-size=1K -- *) | awk '{ printf "%7.1f MiB  %s\n", $1 / 1024, $2 }'
   buildah rm "$base_container" >/dev/null
 }
 
@@ -93,12 +93,12 @@ config() { buildah inspect --type image --format "{{range .OCIv1.Config.$1}}{{pr
 # Becomes the server. In its own namespaces of mounts and processes.
 enter_and_serve() {
   mount --bind "$root" "$root"
-  mount --bind "$model" "$root/models"
-  mount -o remount,bind,ro "$root/models"
+  mount --bind "$model" "$root$model_path"
+  mount -o remount,bind,ro "$root$model_path"
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"
   mount -o remount,bind,ro "$root"
-  exec env --ignore-environment "${environment[@]}" ATTUNE_MODEL=/models \
+  exec env --ignore-environment "${environment[@]}" \
     chroot "$root" setpriv --reuid=48217 --regid=48217 --clear-groups --no-new-privs \
     --inh-caps=-all --bounding-set=-all "${entrypoint[@]}" "${flags[@]}"
 }
@@ -123,7 +123,8 @@ report_sizes
 step "run in $limit_mib MiB ${flags[*]}"
 mapfile -t environment < <(config Env | sed '/^$/d')
 mapfile -t entrypoint < <(config Entrypoint | sed '/^$/d')
-mkdir -p -- "$root/models"
+model_path=$(sed -n 's/^ATTUNE_MODEL=//p' <(config Env))
+mkdir -p -- "$root$model_path"
 mkdir -- "$group"
 if [[ -e $group/memory.limit_in_bytes ]]; then
   echo $((limit_mib << 20)) >"$group/memory.limit_in_bytes"
@@ -135,7 +136,7 @@ start=$(milliseconds)
 export -f enter_and_serve
 (
   echo "$BASHPID" >"$group/cgroup.procs"
-  export root model
+  export root model model_path
   exec unshare --mount --propagation private --pid --fork --kill-child \
     bash -c "$(declare -p environment entrypoint flags); enter_and_serve"
 ) 2>"$log" &
