@@ -3,18 +3,16 @@
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from loopback import free_port  # noqa: E402
+
 START_SECONDS = 60
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 class ServerProcess:

@@ -20,22 +20,16 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 
 import attune_server  # noqa: E402
 import http2_client as h2  # noqa: E402
+from waiting import wait_for  # noqa: E402
+from wire_fields import field  # noqa: E402
 
 SERVICE = "/attune.v1.EncoderService/"
-PATIENCE_SECONDS = 60
 # Descriptors left to a server that has few.
 SPARE_DESCRIPTORS = 4
 
 # What a client holds while it is served.
 HELD = re.compile(r"^attune_(rpc_in_flight|queue_depth|queue_tokens|pending_bytes|attention_streams|"
                   r"attention_reserved_bytes)(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
-
-
-def field(number, data):
-    """A length-delimited field, of less than 16 KiB."""
-    size = len(data)
-    length = bytes([size]) if size < 128 else bytes([size % 128 + 128, size // 128])
-    return bytes([number << 3 | 2]) + length + data
 
 
 ENCODE = field(1, field(1, b"the cat"))
@@ -94,21 +88,18 @@ class ClientsTest(unittest.TestCase):
         return {name: value for name, value in found if float(value) != 0}
 
     def wait_until_nothing_is_held(self):
-        end = time.monotonic() + PATIENCE_SECONDS
-        while held := self.held():
-            self.assertLess(time.monotonic(), end, held)
-            time.sleep(0.02)
+        wait_for(lambda: not self.held(), "that nothing is held")
 
     def call_when_there_is_room(self, method, request):
         """Over HTTP, where a call needs a descriptor besides its connection's; 429 tells to try again."""
-        end = time.monotonic() + PATIENCE_SECONDS
-        while True:
+        def answer():
             try:
                 return self.server.call(method, request)
             except urllib.error.HTTPError as error:
                 self.assertEqual(error.code, 429)
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.02)
+                return None
+
+        return wait_for(answer, "an answer over HTTP")
 
     def start_client(self, method):
         client = subprocess.Popen([sys.executable, __file__, str(self.port), method],

@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 
 import attune_server  # noqa: E402
 import http2_client as h2  # noqa: E402
+from wire_fields import field  # noqa: E402
 
 ENCODE = "/attune.v1.EncoderService/Encode"
 HEALTH = "/grpc.health.v1.Health/Check"
@@ -34,15 +35,6 @@ ROOM_BYTES = 48 * MIB
 # The default of --grpc-memory-quota, which bounds what gRPC itself holds for all clients together.
 QUOTA_BYTES = 128 * MIB
 PATIENCE_SECONDS = 60
-
-
-def field(number, data):
-    """A length-delimited field."""
-    size, prefix = len(data), b""
-    while size >= 128:
-        prefix += bytes([size % 128 + 128])
-        size //= 128
-    return bytes([number << 3 | 2]) + prefix + bytes([size]) + data
 
 
 def encode_request(text, cut=False):
