@@ -1,5 +1,6 @@
 #include "server/grpc/call_metadata.h"
 
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -21,8 +22,9 @@ std::vector<absl::string_view> ValuesOf(const grpc::CallbackServerContext& conte
 
 // The value of `key`; of several, and of none, nothing.
 absl::string_view ValueOf(const grpc::CallbackServerContext& context, const char* key) {
-  const std::vector<absl::string_view> values = ValuesOf(context, key);
-  return values.size() == 1 ? values.front() : "";
+  const auto [begin, end] = context.client_metadata().equal_range(key);
+  if (begin == end || std::next(begin) != end) return "";
+  return {begin->second.data(), begin->second.size()};
 }
 
 }  // namespace
