@@ -3,12 +3,15 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -86,6 +89,17 @@ int64_t WallClockShift() {
   return switches == nullptr ? 0 : switches->wall_clock_ns.load();
 }
 
+timespec Later(const timespec& time, int64_t nanoseconds) {
+  const int64_t total = time.tv_nsec + nanoseconds;
+  timespec later{.tv_sec = time.tv_sec + total / kNanosecondsPerSecond,
+                 .tv_nsec = total % kNanosecondsPerSecond};
+  if (later.tv_nsec < 0) {
+    later.tv_nsec += kNanosecondsPerSecond;
+    --later.tv_sec;
+  }
+  return later;
+}
+
 }  // namespace
 
 // Arrays and operators that do not throw end in these two.
@@ -104,14 +118,27 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   static const auto next = Next<int (*)(clockid_t, timespec*)>("clock_gettime");
   const int result = next(clock, time);
   if (result != 0 || clock != CLOCK_REALTIME) return result;
-  const int64_t nanoseconds = time->tv_nsec + WallClockShift();
-  time->tv_sec += nanoseconds / kNanosecondsPerSecond;
-  time->tv_nsec = nanoseconds % kNanosecondsPerSecond;
-  if (time->tv_nsec < 0) {
-    time->tv_nsec += kNanosecondsPerSecond;
-    --time->tv_sec;
-  }
+  *time = Later(*time, WallClockShift());
   return result;
+}
+
+// Abseil's waits, and gRPC's with them, give the kernel a time of the wall clock, which is not set
+// there: unless that is made up for, they would last the day by which it seems to be.
+extern "C" long syscall(long number, ...) noexcept {
+  static const auto next = Next<long (*)(long, ...)>("syscall");
+  long arguments[6];
+  va_list list;
+  va_start(list, number);
+  for (long& argument : arguments) argument = va_arg(list, long);
+  va_end(list);
+  timespec deadline;
+  const auto* given = reinterpret_cast<const timespec*>(arguments[3]);
+  if (number == SYS_futex && (arguments[1] & FUTEX_CLOCK_REALTIME) != 0 && given != nullptr) {
+    deadline = Later(*given, -WallClockShift());
+    arguments[3] = reinterpret_cast<long>(&deadline);
+  }
+  return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+              arguments[5]);
 }
 
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
