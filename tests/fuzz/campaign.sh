@@ -15,8 +15,8 @@ Fuzzes each TARGET (default: all) of the `fuzz` preset, which must be built, one
 
 MINUTES are of processor time, so a busy machine gets the same work done, later. The inputs that
 reached new code are kept in build/fuzz/corpus, and the next campaign goes on from them. An input
-that crashes, leaks, or takes over a minute ends its target's turn, and stays in build/fuzz/findings.
-The exit code is 1 if there was one.
+that crashes, leaks, or takes over five minutes of the clock ends its target's turn, and stays in
+build/fuzz/findings. The exit code is 1 if there was one.
 USAGE
 }
 
@@ -35,7 +35,7 @@ fuzz() {
   began=$(children_seconds)
   while ((used < minutes * 60)); do
     local turn=$((minutes * 60 - used)) status=0
-    "build/fuzz/tests/fuzz/$target" "$kept" "tests/fuzz/corpus/$target" -timeout=60 \
+    "build/fuzz/tests/fuzz/$target" "$kept" "tests/fuzz/corpus/$target" -timeout=300 \
       -rss_limit_mb=2048 -max_total_time=$((turn < 60 ? turn : 60)) -print_final_stats=1 \
       -artifact_prefix="build/fuzz/findings/$target-" >>"$log" 2>&1 || status=$?
     used=$(($(children_seconds) - began))
