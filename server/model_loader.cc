@@ -42,7 +42,11 @@ class ModelEvidence final : public PrecisionEvidence {
   absl::Status Supported(Precision precision) override {
     return CheckPrecisionSupported(precision);
   }
-  double Bf16Speedup() override { return attune::Bf16Speedup(); }
+  // Measured once: a reload while the server is busy must not find the same CPU slower.
+  double Bf16Speedup() override {
+    static const double speedup = attune::Bf16Speedup();
+    return speedup;
+  }
   absl::StatusOr<QualityFigures> Quality(Precision precision) override;
 
   // With the kernels that the operator asked for.
