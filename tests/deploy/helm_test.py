@@ -8,8 +8,8 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -20,6 +20,10 @@ import kubernetes_validate
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+from loopback import free_port  # noqa: E402
+
 CHART = ROOT / "deploy/helm/attune"
 # The oldest that the chart is for, apart from image volumes, and the newest that is known.
 VERSIONS = ("1.27", kubernetes_validate.latest_version())
@@ -192,8 +196,7 @@ class RenderedServer:
         environment = {"PATH": os.environ["PATH"]}
         for name, value in environment_of(pod).items():
             if match := re.fullmatch(r"0\.0\.0\.0:(\d+)", value):
-                with socket.create_server(("127.0.0.1", 0)) as listener:
-                    self.ports[int(match[1])] = listener.getsockname()[1]
+                self.ports[int(match[1])] = free_port()
                 value = f"127.0.0.1:{self.ports[int(match[1])]}"
             elif value.startswith("/"):
                 value = str(folder) + value

@@ -123,7 +123,7 @@ report_sizes
 step "run in $limit_mib MiB ${flags[*]}"
 mapfile -t environment < <(config Env | sed '/^$/d')
 mapfile -t entrypoint < <(config Entrypoint | sed '/^$/d')
-model_path=$(sed -n 's/^ATTUNE_MODEL=//p' <(config Env))
+model_path=$(printf '%s\n' "${environment[@]}" | sed -n 's/^ATTUNE_MODEL=//p')
 mkdir -p -- "$root$model_path"
 mkdir -- "$group"
 if [[ -e $group/memory.limit_in_bytes ]]; then

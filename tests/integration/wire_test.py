@@ -13,7 +13,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -21,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 
 import attune_server  # noqa: E402
 import http2_client as h2  # noqa: E402
+from waiting import wait_for  # noqa: E402
 from wire_fields import field  # noqa: E402
 
 ENCODE = "/attune.v1.EncoderService/Encode"
@@ -329,12 +329,8 @@ class WireTest(unittest.TestCase):
         slow = [socket.create_connection(("127.0.0.1", self.http_port)) for _ in range(8)]
         for connection in slow:
             connection.sendall(b"POST /v1/encode HTTP/1.1\r\nHost: localhost\r\nX: ")
-        end = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < end:
-            reply = self.send_http(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            if reply.startswith(b"HTTP/1.1 200"):
-                break
-        self.assertTrue(reply.startswith(b"HTTP/1.1 200"), reply[:100])
+        wait_for(lambda: self.send_http(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                 .startswith(b"HTTP/1.1 200"), "an answer to /livez")
         for connection in slow:
             connection.close()
 
