@@ -82,6 +82,8 @@ class HAProxy:
 class ScaleOut:
     """What holds for every way to reach three servers; `self.address` is the one under test."""
 
+    counted_clients = 8  # who call at a time while each server's share is counted
+
     @classmethod
     def start(cls, addresses):
         cls.replicas = Replicas(addresses)
@@ -93,7 +95,7 @@ class ScaleOut:
 
     def test_each_server_has_the_same_share_of_the_calls(self):
         before = self.replicas.calls()
-        self.assert_all_were_right(self.replicas.load(self.address))
+        self.assert_all_were_right(self.replicas.load(self.address, clients=self.counted_clients))
         shares = [calls - began for calls, began in zip(self.replicas.calls(), before)]
         mean = sum(shares) / SERVERS
         for share in shares:
@@ -134,6 +136,10 @@ class NameTest(ScaleOut, unittest.TestCase):
 
 
 class HAProxyTest(ScaleOut, unittest.TestCase):
+    # It gives a call to the server with the fewest under way, so under load whichever the system lets
+    # run faster gets more, as it should. With one call at a time the servers are alike.
+    counted_clients = 1
+
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()

@@ -75,14 +75,14 @@ class Replicas:
         wait_for(lambda: new.calls("Encode") > 0, "a call of the new server")
         return old.process.returncode
 
-    def load(self, address, disturb=None, replacements=1):
-        """What `attune bench` reports of calls to `address`, with `disturb` in the middle of them, which
-        replaces so many servers.
+    def load(self, address, disturb=None, replacements=1, clients=8):
+        """What `attune bench` reports of calls to `address`, by so many `clients` at a time, with
+        `disturb` in the middle of them, which replaces so many servers.
         Each answer is compared with what its text had before. A call that a server or a proxy could
         not finish is made again, as clients do by default."""
         began = sum(self.calls())
         command = [os.environ["ATTUNE_CLIENT_BINARY"], "bench", "--server", address,
-                   "--clients", "8", "--warmup", "1ms", "--attempts", "4", "--format", "json",
+                   "--clients", str(clients), "--warmup", "1ms", "--attempts", "4", "--format", "json",
                    "--input", self._texts, "--verify"]
         if disturb:
             command += ["--duration", f"{2 + replacements * SECONDS_TO_REPLACE}s"]
