@@ -14,6 +14,7 @@ Installs the Debian 12 or 13 packages of each GROUP, as root or through sudo:
   otlp      build with ATTUNE_OTLP=ON; Debian 13 only
   ci        what .ci/run needs on top: clang, its tools, shellcheck
   coverage  what tests/coverage.py needs on top
+  fuzz      what the fuzz preset needs on top
   runtime   what a binary built elsewhere needs to run (used by the container image)
 Options:
   --list    print the packages instead of installing them
@@ -41,6 +42,7 @@ packages() {
       ;;
     browser) printf '%s\n' python3 chromium chromium-driver fonts-dejavu-core ;;
     coverage) printf '%s\n' gcovr ;;
+    fuzz) printf '%s\n' clang libclang-rt-dev ;;
     ci) printf '%s\n' clang clang-format clang-tidy clang-tools llvm shellcheck ;;
     otlp)
       [[ $(codename) != bookworm ]] || return 1  # has no such package

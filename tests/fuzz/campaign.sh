@@ -8,6 +8,7 @@ usage() {
 Usage: tests/fuzz/campaign.sh MINUTES [TARGET...]
 Fuzzes each TARGET (default: all) of the `fuzz` preset, which must be built, one after the other:
 
+  deploy/install-packages.sh build test fuzz
   cmake --preset fuzz && cmake --build --preset fuzz
   tests/fuzz/campaign.sh 20                 # before a change of a parser is taken
   tests/fuzz/campaign.sh 60                 # before a release
