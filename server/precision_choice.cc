@@ -31,7 +31,7 @@ PrecisionChoice AutoF32(absl::string_view why) {
   return {Precision::kF32, absl::StrCat("auto: ", why), std::nullopt};
 }
 
-PrecisionChoice ChooseAutomatically(PrecisionEvidence& evidence) {
+absl::StatusOr<PrecisionChoice> ChooseAutomatically(PrecisionEvidence& evidence) {
   const absl::Status supported = evidence.Supported(Precision::kBf16);
   if (!supported.ok()) return AutoF32(supported.message());
   const double speedup = evidence.Bf16Speedup();
@@ -41,6 +41,11 @@ PrecisionChoice ChooseAutomatically(PrecisionEvidence& evidence) {
         absl::StrFormat("%s here; it takes %.1f times to be chosen", speed, kMinBf16Speedup));
   }
   const absl::StatusOr<QualityFigures> figures = evidence.Quality(Precision::kBf16);
+  if (absl::IsResourceExhausted(figures.status())) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("--precision auto cannot be decided: ", figures.status().message(),
+                     "; --precision f32 needs no comparison"));
+  }
   if (!figures.ok()) {
     return AutoF32(absl::StrCat("bf16 could not be tried: ", figures.status().message()));
   }
@@ -48,8 +53,9 @@ PrecisionChoice ChooseAutomatically(PrecisionEvidence& evidence) {
   if (!PassesGate(Precision::kBf16, *figures)) {
     return AutoF32(absl::StrCat(speed, ", but fails the quality gate: ", gate));
   }
-  return {Precision::kBf16, absl::StrCat("auto: ", speed, " and passes the quality gate: ", gate),
-          *figures};
+  return PrecisionChoice{Precision::kBf16,
+                         absl::StrCat("auto: ", speed, " and passes the quality gate: ", gate),
+                         *figures};
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ struct PrecisionChoice {
 // `wanted`, or for nothing (auto) bf16 where it is supported, faster than f32 and past the quality
 // gate, else f32. A wanted bf16 or int8 that is not supported is kUnimplemented, one that fails the
 // gate kFailedPrecondition with figures and limits: never another precision than the one asked for.
+// kResourceExhausted if there was no memory to find out, also for auto: what happens to be short
+// must not decide which vectors a model has.
 absl::StatusOr<PrecisionChoice> ChoosePrecision(std::optional<Precision> wanted,
                                                 PrecisionEvidence& evidence);
 

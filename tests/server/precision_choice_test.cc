@@ -99,6 +99,18 @@ TEST(PrecisionChoiceTest, AutoTakesBf16ThatIsFasterAndPassesTheGate) {
               AllOf(HasSubstr("auto: "), HasSubstr("1.90 times"), HasSubstr("0.9999900")));
 }
 
+TEST(PrecisionChoiceTest, NoMemoryToCompareIsAnErrorAndDecidesNothing) {
+  FakeEvidence evidence;
+  evidence.bf16_speedup = 1.9;
+  evidence.quality = absl::ResourceExhaustedError("there is no memory to encode texts");
+  EXPECT_THAT(ChoosePrecision(std::nullopt, evidence),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("--precision auto"), HasSubstr("no memory to encode texts"),
+                             HasSubstr("--precision f32"))));
+  EXPECT_THAT(ChoosePrecision(Precision::kInt8, evidence),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("no memory")));
+}
+
 struct AutoF32Case {
   absl::Status supported;
   std::optional<double> bf16_speedup;
