@@ -32,7 +32,7 @@ QualityLimits LimitsOf(Precision precision);
 // Both cosines are at least the limits; a NaN is not.
 bool PassesGate(Precision precision, const QualityFigures& figures);
 
-// "mean cosine 0.99999 (at least 0.99995), min cosine 0.9999 (at least 0.9999), over 288 texts".
+// "mean cosine 0.99999 (at least 0.99995), min cosine 0.9999 (at least 0.9999), over 283 texts".
 std::string DescribeGate(Precision precision, const QualityFigures& figures);
 
 // Encodes `texts` (at least two) with both engines, which are of one model, on `threads` threads,
