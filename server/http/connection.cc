@@ -28,6 +28,20 @@ int PollMilliseconds(absl::Time deadline) {
   return static_cast<int>(std::max<int64_t>(0, absl::ToInt64Milliseconds(left) + 1));
 }
 
+Connection::Failure FailureOf(HeadMeter::Excess excess) {
+  switch (excess) {
+    case HeadMeter::Excess::kNone:
+      break;
+    case HeadMeter::Excess::kFirstLine:
+      return Connection::Failure::kFirstLineTooLong;
+    case HeadMeter::Excess::kHeader:
+      return Connection::Failure::kHeaderTooLong;
+    case HeadMeter::Excess::kHeaders:
+      return Connection::Failure::kTooManyHeaders;
+  }
+  return Connection::Failure::kNone;
+}
+
 }  // namespace
 
 Connection::Connection(Socket socket, int stop, const ConnectionLimits& limits)
@@ -35,7 +49,7 @@ Connection::Connection(Socket socket, int stop, const ConnectionLimits& limits)
       stop_(stop),
       io_timeout_(limits.io_timeout),
       read_deadline_(SteadyNow() + limits.io_timeout),
-      receivable_bytes_(limits.max_header_bytes) {}
+      receivable_bytes_(limits.max_head_bytes) {}
 
 void Connection::ExpectBody(int64_t bytes) {
   receivable_bytes_ = std::max<int64_t>(0, bytes - static_cast<int64_t>(end_ - begin_));
@@ -102,6 +116,9 @@ ssize_t Connection::read(char* data, size_t size) {
   if (failure_ == Failure::kNone && begin_ == end_) failure_ = Fill();
   if (failure_ != Failure::kNone) return -1;
   const size_t bytes = std::min(size, end_ - begin_);
+  // Of what is read, not of what has arrived: httplib answers only once it has the first line.
+  failure_ = FailureOf(head_meter_.Take({buffer_.data() + begin_, bytes}));
+  if (failure_ != Failure::kNone) return -1;
   std::memcpy(data, buffer_.data() + begin_, bytes);
   begin_ += bytes;
   return static_cast<ssize_t>(bytes);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "server/http/head_meter.h"
 #include "server/http/listener.h"
 #include "server/http/socket.h"
 
@@ -17,16 +18,24 @@ struct ConnectionLimits {
   // For the whole request to arrive; and how long a reply may make no progress.
   absl::Duration io_timeout;
   // Request line and headers.
-  int64_t max_header_bytes = 0;
+  int64_t max_head_bytes = 0;
 };
 
 // One accepted connection, which carries one request, as httplib's parser reads and writes it. What
-// httplib leaves open is bounded here: the time and bytes of a request as a whole, and the time of
-// a reply. Used by one thread; borrows the descriptor `stop`, and ends what it does at once when
+// httplib leaves open is bounded here: the time, head and bytes of a request, and the time of a
+// reply. Used by one thread; borrows the descriptor `stop`, and ends what it does at once when
 // that becomes readable.
 class Connection final : public httplib::Stream {
  public:
-  enum class Failure { kNone, kTimeout, kTooLarge, kClosed };
+  enum class Failure {
+    kNone,
+    kTimeout,
+    kTooLarge,          // the head or the body of the request, as a whole
+    kFirstLineTooLong,  // HeadMeter::kMaxLineBytes
+    kHeaderTooLong,     // likewise
+    kTooManyHeaders,    // HeadMeter::kMaxHeaders
+    kClosed
+  };
 
   Connection(Socket socket, int stop, const ConnectionLimits& limits);
 
@@ -72,6 +81,7 @@ class Connection final : public httplib::Stream {
   size_t begin_ = 0;
   size_t end_ = 0;
   int64_t receivable_bytes_;
+  HeadMeter head_meter_;
   Failure failure_ = Failure::kNone;
 };
 

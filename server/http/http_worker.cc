@@ -27,7 +27,7 @@
 namespace attune {
 namespace {
 
-constexpr int64_t kMaxHeaderBytes = 64 << 10;
+constexpr int64_t kMaxHeadBytes = 64 << 10;
 
 // How long to leave a listener alone that has run out of descriptors.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(10);
@@ -191,11 +191,26 @@ void HttpWorker::ServeConnection(FileDescriptor socket) {
       port_.guard == nullptr || port_.guard->tls == nullptr ? nullptr : port_.guard->tls->current();
   Connection connection(
       Socket(std::move(socket), identity == nullptr ? nullptr : identity->context.get()),
-      port_.stop, {port_.io_timeout, kMaxHeaderBytes});
+      port_.stop, {port_.io_timeout, kMaxHeadBytes});
   connection_ = &connection;
   ProcessRequest(*this, connection);
+  if (connection.failure() == Connection::Failure::kFirstLineTooLong) RefuseFirstLine(connection);
   json_call_.reset();  // now that its reply is written
   connection.CloseGently();
+}
+
+void HttpWorker::RefuseFirstLine(Connection& connection) {
+  httplib::Response response;
+  response.headers = DefaultHeaders();
+  ReplyError(response, 414,
+             absl::InvalidArgumentError(absl::StrCat("the first line of the request has more than ",
+                                                     HeadMeter::kMaxLineBytes, " bytes")));
+  std::string reply = "HTTP/1.1 414 URI Too Long\r\nConnection: close\r\n";
+  for (const auto& [name, value] : response.headers) {
+    absl::StrAppend(&reply, name, ": ", value, "\r\n");
+  }
+  absl::StrAppend(&reply, "Content-Length: ", response.body.size(), "\r\n\r\n", response.body);
+  connection.write(reply.data(), reply.size());
 }
 
 httplib::Server::HandlerResponse HttpWorker::HandleHeaders(const httplib::Request& request,
@@ -300,8 +315,17 @@ void HttpWorker::CompleteError(httplib::Response& response) const {
                                                    absl::FormatDuration(port_.io_timeout))));
     case Connection::Failure::kTooLarge:
       return ReplyError(response, 431,
-                        absl::ResourceExhaustedError(absl::StrCat("the headers have more than ",
-                                                                  kMaxHeaderBytes, " bytes")));
+                        absl::ResourceExhaustedError(
+                            absl::StrCat("the headers have more than ", kMaxHeadBytes, " bytes")));
+    case Connection::Failure::kHeaderTooLong:
+      return ReplyError(response, 431,
+                        absl::ResourceExhaustedError(absl::StrCat(
+                            "a header has more than ", HeadMeter::kMaxLineBytes, " bytes")));
+    case Connection::Failure::kTooManyHeaders:
+      return ReplyError(response, 431,
+                        absl::ResourceExhaustedError(absl::StrCat(
+                            "there are more than ", HeadMeter::kMaxHeaders, " headers")));
+    case Connection::Failure::kFirstLineTooLong:  // RefuseFirstLine
     case Connection::Failure::kNone:
     case Connection::Failure::kClosed:
       return ReplyError(response, response.status,

@@ -69,6 +69,9 @@ class HttpWorker : private httplib::Server {
   template <typename Parser>
   static void ProcessRequest(Parser& parser, Connection& connection);
 
+  // What httplib leaves without an answer.
+  static void RefuseFirstLine(Connection& connection);
+
   // Of any request, once its headers are read: the answer, if they are enough for one.
   HandlerResponse HandleHeaders(const httplib::Request& request, httplib::Response& response);
   void HandlePost(const httplib::Request& request, httplib::Response& response,

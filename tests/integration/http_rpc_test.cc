@@ -215,6 +215,22 @@ TEST_F(HttpRpcTest, NotANumberIsRefusedWhereverItHides) {
   }
 }
 
+// A header line of so many bytes.
+std::string HeaderOf(size_t bytes) { return "X:" + std::string(bytes - 4, 'a') + "\r\n"; }
+
+std::string Repeated(const std::string& header, int times) {
+  std::string headers;
+  for (int i = 0; i < times; ++i) headers += header;
+  return headers;
+}
+
+TEST_F(HttpRpcTest, HeadersUpToTheirLimitsAreTaken) {
+  // With a method, a version and the end of the line 8192 bytes; there is nothing at this path.
+  EXPECT_EQ(SendRequest(port(), GetRequest("/" + std::string(8176, 'a'))).status, 404);
+  EXPECT_EQ(SendRequest(port(), GetRequest("/v1/model", HeaderOf(8192))).status, 200);
+  EXPECT_EQ(SendRequest(port(), GetRequest("/v1/model", Repeated(HeaderOf(500), 90))).status, 200);
+}
+
 TEST_F(HttpRpcTest, BadRequestsAreRefusedBeforeTheirBodiesAreRead) {
   const std::string json = "Content-Type: application/json\r\n";
   struct Case {
@@ -252,9 +268,18 @@ TEST_F(HttpRpcTest, BadRequestsAreRefusedBeforeTheirBodiesAreRead) {
       {GetRequest("/v1/model", "Content-Length: 2\r\n") + "{}", 400,
        absl::StatusCode::kInvalidArgument, "has no body"},
       {"nonsense\r\n\r\n", 400, absl::StatusCode::kInvalidArgument, "not well-formed"},
-      {GetRequest("/" + std::string(10'000, 'a')), 414, absl::StatusCode::kInvalidArgument, ""},
-      {GetRequest("/v1/model", "X: " + std::string(100'000, 'a') + "\r\n"), 431,
-       absl::StatusCode::kResourceExhausted, "more than 65536 bytes"},
+      {GetRequest("/" + std::string(8192, 'a')), 414, absl::StatusCode::kInvalidArgument,
+       "more than 8192 bytes"},
+      {GetRequest("/" + std::string(100'000, 'a')), 414, absl::StatusCode::kInvalidArgument,
+       "more than 8192 bytes"},
+      {GetRequest("/v1/model", HeaderOf(8193)), 431, absl::StatusCode::kResourceExhausted,
+       "a header has more than 8192 bytes"},
+      {GetRequest("/v1/model", HeaderOf(100'000)), 431, absl::StatusCode::kResourceExhausted,
+       "a header has more than 8192 bytes"},
+      {GetRequest("/v1/model", Repeated(HeaderOf(8192), 8)), 431,
+       absl::StatusCode::kResourceExhausted, "the headers have more than 65536 bytes"},
+      {GetRequest("/v1/model", Repeated(HeaderOf(5), 101)), 431,
+       absl::StatusCode::kResourceExhausted, "more than 100 headers"},
   };
   for (const Case& bad : cases) {
     const HttpReply reply = SendRequest(port(), bad.request);
