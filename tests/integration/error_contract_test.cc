@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -355,25 +356,31 @@ TEST_F(BusyServerTest, AFullQueueSaysWhichLimitAndWhenToComeBack) {
 }
 
 TEST_F(BusyServerTest, AQueueThatMovesTooSlowlySaysSoAndWhenToComeBack) {
-  constexpr int kCalls = 24;
   ServerOptions options = OneWorker();
   options.max_batch_tokens = 512;
   options.max_queue_wait = absl::Milliseconds(1);
   options.max_deadline = absl::Minutes(10);
   TestServer server(options);
+  // Seconds of work, so that most of it still waits when the server knows how fast it is.
+  constexpr int kCalls = 24;
+  const v1::EncodeRequest long_one = Texts(std::vector<std::string>(8, TextOf512Tokens()));
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::future<grpc::Status>> busy;
   for (int i = 0; i < kCalls; ++i) {
-    busy.push_back(std::async(std::launch::async, [&] {
-      const auto context = WithDeadline();
+    contexts.push_back(WithDeadline());
+    busy.push_back(std::async(std::launch::async, [&, context = contexts.back().get()] {
       v1::EncodeResponse response;
-      return server.stub().Encode(context.get(), Texts({TextOf512Tokens()}), &response);
+      return server.stub().Encode(context, long_one, &response);
     }));
   }
-  // By then it knows how fast it is, and there is more to do.
-  while (server.server().batches_run() < kCalls / 3) absl::SleepFor(absl::Milliseconds(1));
+  while (server.server().batches_run() == 0) absl::SleepFor(absl::Milliseconds(1));
+  absl::SleepFor(absl::Milliseconds(400));
+  while (server.server().batches_run() < 8) absl::SleepFor(absl::Milliseconds(1));
+
   const v1::EncodeRequest late = Texts({"cat"});
   ExpectLimitReached(OverGrpc(server, late), "QUEUE_FULL", "max-queue-wait");
   ExpectLimitReached(OverHttp(server.server().http_port(), late), "QUEUE_FULL", "max-queue-wait");
+  for (const auto& context : contexts) context->TryCancel();
   for (std::future<grpc::Status>& call : busy) call.wait();
 }
 
