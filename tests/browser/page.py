@@ -25,12 +25,9 @@ class BrowserTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.browser = Browser()
+        cls.addClassCleanup(cls.browser.close)
         cls.pictures = pathlib.Path(os.environ.get("ATTUNE_SCREENSHOTS", "."))
         cls.pictures.mkdir(parents=True, exist_ok=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
 
     def setUp(self):
         self.browser.resize(1280, 1000)
@@ -70,12 +67,8 @@ class PageTest(BrowserTest):
     @classmethod
     def setUpClass(cls):
         cls.server = Server(*cls.server_arguments())
+        cls.addClassCleanup(cls.server.stop)
         super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls.server.stop()
 
     def setUp(self):
         super().setUp()

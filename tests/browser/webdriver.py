@@ -23,13 +23,20 @@ class Browser:
     def __init__(self):
         self.profile = tempfile.TemporaryDirectory(prefix="attune-browser-")
         self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
-        self.address = None
+        try:
+            self.address = self.await_address()
+            self.session = self.create_session()
+        except BaseException:
+            self.stop_driver()
+            raise
+
+    def await_address(self):
         for line in self.driver.stdout:
             if match := re.search(r"started successfully on port (\d+)", line):
-                self.address = f"http://127.0.0.1:{match.group(1)}"
-                break
-        if self.address is None:
-            raise WebDriverError("chromedriver did not start")
+                return f"http://127.0.0.1:{match.group(1)}"
+        raise WebDriverError("chromedriver did not start")
+
+    def create_session(self):
         options = {"binary": "/usr/bin/chromium", "args": [
             # Without a sandbox, since CI runs as root; only pages of the server under test are opened.
             "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1280,1000",
@@ -37,16 +44,19 @@ class Browser:
         session = self.request("POST", "/session", {"capabilities": {"alwaysMatch": {
             "browserName": "chrome", "goog:chromeOptions": options,
             "goog:loggingPrefs": {"browser": "ALL"}}}})
-        self.session = f"/session/{session['sessionId']}"
+        return f"/session/{session['sessionId']}"
 
     def close(self):
         try:
             self.request("DELETE", self.session)
         finally:
-            self.driver.terminate()
-            self.driver.wait()
-            self.driver.stdout.close()
-            self.profile.cleanup()
+            self.stop_driver()
+
+    def stop_driver(self):
+        self.driver.terminate()
+        self.driver.wait()
+        self.driver.stdout.close()
+        self.profile.cleanup()
 
     def request(self, method, path, body=None):
         data = json.dumps(body if body is not None else {}).encode() if method == "POST" else None

@@ -46,15 +46,11 @@ def export_pages(folder):
 class ExportPageTest(BrowserTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="attune-pages-")
-        cls.pages = pathlib.Path(cls.folder.name)
+        folder = tempfile.TemporaryDirectory(prefix="attune-pages-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.pages = pathlib.Path(folder.name)
         export_pages(cls.pages)
         super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls.folder.cleanup()
 
     def show(self, name):
         self.open((self.pages / f"{name}.html").as_uri())

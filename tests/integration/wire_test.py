@@ -53,20 +53,17 @@ def memory_bytes(pid, name):
 class WireTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
         model = subprocess.run(
             [sys.executable, ROOT / "deploy/make-demo-model.py", "--into",
-             pathlib.Path(cls.folder.name) / "model"],
+             pathlib.Path(folder.name) / "model"],
             check=True, capture_output=True, text=True).stdout.strip()
         cls.server = attune_server.Server(model, "--http-io-timeout", "2s", "--http-threads", "4")
+        cls.addClassCleanup(cls.server.stop)
         cls.port = int(cls.server.address.rsplit(":", 1)[1])
         cls.http_port = int(cls.server.url.rsplit(":", 1)[1])
         cls.expected = cls.encode_now()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-        cls.folder.cleanup()
 
     @classmethod
     def encode_now(cls):
