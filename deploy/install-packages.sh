@@ -9,6 +9,7 @@ Usage: deploy/install-packages.sh GROUP...
 Installs the Debian 12 or 13 packages of each GROUP, as root or through sudo:
   build     compile the server and the client
   fetch     download the default model
+  package   make the Debian package of a build
   test      build and run the tests, all but those of the dashboard
   browser   run the tests of the dashboard
   otlp      build with ATTUNE_OTLP=ON; Debian 13 only
@@ -36,9 +37,11 @@ packages() {
         libdnnl-dev ocl-icd-opencl-dev  # oneDNN's CMake file asks for OpenCL; libdnnl-dev does not
       ;;
     fetch) printf '%s\n' python3 python3-venv ca-certificates ;;
+    package) printf '%s\n' dpkg-dev file python3 ;;
     test)
+      packages package
       printf '%s\n' libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv prometheus haproxy \
-        dpkg-dev systemd  # make the package, check its service
+        curl systemd  # the chart downloads with one, the other checks the package's service
       ;;
     browser) printf '%s\n' python3 chromium chromium-driver fonts-dejavu-core ;;
     coverage) printf '%s\n' gcovr ;;

@@ -25,9 +25,10 @@ def help_of(command):
 
 
 def options(lines):
-    """CLI11's two columns: a name at two spaces, what it means at the second column."""
+    """CLI11's two columns: a name at two spaces, with its variable, and what it means at the second
+    column."""
     for line in lines:
-        entry = re.match(r"  (\S.*?)(?:  +(\S.*))?$", line)
+        entry = re.match(r"  (\S.*?(?: +\(Env:\w+\))?)(?:  +(\S.*))?$", line)
         if entry:
             yield ".TP"
             yield ".B " + escape(entry[1])

@@ -8,12 +8,16 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from server_flags import drain_seconds  # noqa: E402
+
 FOLDER = ROOT / "deploy/compose"
 
 
@@ -53,9 +57,8 @@ class ComposeTest(unittest.TestCase):
     def test_a_stop_waits_for_the_whole_drain(self):
         text = subprocess.run([os.environ["ATTUNE_SERVER_BINARY"], "--help"], check=True,
                               capture_output=True, text=True).stdout
-        drain = sum(seconds(re.search(rf"--{flag} .*?=(\d+s)", text)[1])
-                    for flag in ("drain-delay", "drain-timeout"))
-        self.assertGreaterEqual(seconds(self.services["encoder"]["stop_grace_period"]), drain + 5)
+        self.assertGreaterEqual(seconds(self.services["encoder"]["stop_grace_period"]),
+                                drain_seconds(text) + 5)
 
     def test_envoy_and_prometheus_look_for_the_servers_by_their_name(self):
         self.assertEqual(self.services["encoder"]["deploy"]["replicas"], 2)

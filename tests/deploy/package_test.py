@@ -7,10 +7,14 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from server_flags import drain_seconds  # noqa: E402
+
 SETTINGS = ROOT / "deploy/debian/attune.default"
 UNIT = ROOT / "deploy/systemd/attune.service"
 FLAG = re.compile(r"^  (?:-\w,)?(--[a-z-]+)", re.MULTILINE)
@@ -90,9 +94,7 @@ class PackageTest(unittest.TestCase):
         run("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
 
     def test_systemd_waits_for_the_whole_drain(self):
-        text = self.help_of("attune-server")
-        drain = sum(int(re.search(rf"--{flag} .*?=(\d+)s", text)[1])
-                    for flag in ("drain-delay", "drain-timeout"))
+        drain = drain_seconds(self.help_of("attune-server"))
         self.assertGreaterEqual(int(unit_value("TimeoutStopSec")), drain + 5)
 
 
