@@ -30,7 +30,7 @@ class OverloadBenchTest(unittest.TestCase):
             run = subprocess.run(
                 [sys.executable, SCRIPT, "--build", BUILD, "--model", model, "--precision", "f32",
                  "--loads", "0.5,4", "--duration", "1", "--warmup", "0.3", "--clients", "4",
-                 "--json", "--", "--threads", "1", "--max-queue-wait", "1ms"],
+                 "--json", "--", "--threads", "1", "--max-queue-wait", "20ms"],
                 capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
         closed, *opened = json.loads(run.stdout)["loads"]
