@@ -28,20 +28,6 @@ int PollMilliseconds(absl::Time deadline) {
   return static_cast<int>(std::max<int64_t>(0, absl::ToInt64Milliseconds(left) + 1));
 }
 
-Connection::Failure FailureOf(HeadMeter::Excess excess) {
-  switch (excess) {
-    case HeadMeter::Excess::kNone:
-      break;
-    case HeadMeter::Excess::kFirstLine:
-      return Connection::Failure::kFirstLineTooLong;
-    case HeadMeter::Excess::kHeader:
-      return Connection::Failure::kHeaderTooLong;
-    case HeadMeter::Excess::kHeaders:
-      return Connection::Failure::kTooManyHeaders;
-  }
-  return Connection::Failure::kNone;
-}
-
 }  // namespace
 
 Connection::Connection(Socket socket, int stop, const ConnectionLimits& limits)
@@ -117,8 +103,11 @@ ssize_t Connection::read(char* data, size_t size) {
   if (failure_ != Failure::kNone) return -1;
   const size_t bytes = std::min(size, end_ - begin_);
   // Of what is read, not of what has arrived: httplib answers only once it has the first line.
-  failure_ = FailureOf(head_meter_.Take({buffer_.data() + begin_, bytes}));
-  if (failure_ != Failure::kNone) return -1;
+  head_excess_ = head_meter_.Take({buffer_.data() + begin_, bytes});
+  if (head_excess_ != HeadMeter::Excess::kNone) {
+    failure_ = Failure::kHeadTooLarge;
+    return -1;
+  }
   std::memcpy(data, buffer_.data() + begin_, bytes);
   begin_ += bytes;
   return static_cast<ssize_t>(bytes);

@@ -27,15 +27,8 @@ struct ConnectionLimits {
 // that becomes readable.
 class Connection final : public httplib::Stream {
  public:
-  enum class Failure {
-    kNone,
-    kTimeout,
-    kTooLarge,          // the head or the body of the request, as a whole
-    kFirstLineTooLong,  // HeadMeter::kMaxLineBytes
-    kHeaderTooLong,     // likewise
-    kTooManyHeaders,    // HeadMeter::kMaxHeaders
-    kClosed
-  };
+  // kHeadTooLarge: head_excess() says how. kTooLarge: the head or the body as a whole.
+  enum class Failure { kNone, kTimeout, kHeadTooLarge, kTooLarge, kClosed };
 
   Connection(Socket socket, int stop, const ConnectionLimits& limits);
 
@@ -55,6 +48,7 @@ class Connection final : public httplib::Stream {
 
   // Why the last read failed.
   Failure failure() const { return failure_; }
+  HeadMeter::Excess head_excess() const { return head_excess_; }
 
   // httplib::Stream.
   bool is_readable() const override { return true; }
@@ -82,6 +76,7 @@ class Connection final : public httplib::Stream {
   size_t end_ = 0;
   int64_t receivable_bytes_;
   HeadMeter head_meter_;
+  HeadMeter::Excess head_excess_ = HeadMeter::Excess::kNone;
   Failure failure_ = Failure::kNone;
 };
 

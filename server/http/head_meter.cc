@@ -2,7 +2,17 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace attune {
+
+std::string HeadMeter::Describe(Excess excess) {
+  if (excess == Excess::kHeaders) {
+    return absl::StrCat("there are more than ", kMaxHeaders, " headers");
+  }
+  return absl::StrCat(excess == Excess::kFirstLine ? "the first line of the request" : "a header",
+                      " has more than ", kMaxLineBytes, " bytes");
+}
 
 HeadMeter::Excess HeadMeter::Take(absl::string_view bytes) {
   for (const char byte : bytes) {

@@ -2,6 +2,7 @@
 #define ATTUNE_SERVER_HTTP_HEAD_METER_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -17,6 +18,9 @@ class HeadMeter {
   static constexpr int64_t kMaxHeaders = 100;
 
   enum class Excess { kNone, kFirstLine, kHeader, kHeaders };
+
+  // For people: what is too much, and its limit. REQUIRES: not kNone.
+  static std::string Describe(Excess excess);
 
   // Takes the next bytes, and tells what passes its limit with them. What follows the head has
   // none.

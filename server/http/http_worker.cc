@@ -194,7 +194,7 @@ void HttpWorker::ServeConnection(FileDescriptor socket) {
       port_.stop, {port_.io_timeout, kMaxHeadBytes});
   connection_ = &connection;
   ProcessRequest(*this, connection);
-  if (connection.failure() == Connection::Failure::kFirstLineTooLong) RefuseFirstLine(connection);
+  if (connection.head_excess() == HeadMeter::Excess::kFirstLine) RefuseFirstLine(connection);
   json_call_.reset();  // now that its reply is written
   connection.CloseGently();
 }
@@ -203,8 +203,7 @@ void HttpWorker::RefuseFirstLine(Connection& connection) {
   httplib::Response response;
   response.headers = DefaultHeaders();
   ReplyError(response, 414,
-             absl::InvalidArgumentError(absl::StrCat("the first line of the request has more than ",
-                                                     HeadMeter::kMaxLineBytes, " bytes")));
+             absl::InvalidArgumentError(HeadMeter::Describe(connection.head_excess())));
   std::string reply = "HTTP/1.1 414 URI Too Long\r\nConnection: close\r\n";
   for (const auto& [name, value] : response.headers) {
     absl::StrAppend(&reply, name, ": ", value, "\r\n");
@@ -317,15 +316,10 @@ void HttpWorker::CompleteError(httplib::Response& response) const {
       return ReplyError(response, 431,
                         absl::ResourceExhaustedError(
                             absl::StrCat("the headers have more than ", kMaxHeadBytes, " bytes")));
-    case Connection::Failure::kHeaderTooLong:
-      return ReplyError(response, 431,
-                        absl::ResourceExhaustedError(absl::StrCat(
-                            "a header has more than ", HeadMeter::kMaxLineBytes, " bytes")));
-    case Connection::Failure::kTooManyHeaders:
-      return ReplyError(response, 431,
-                        absl::ResourceExhaustedError(absl::StrCat(
-                            "there are more than ", HeadMeter::kMaxHeaders, " headers")));
-    case Connection::Failure::kFirstLineTooLong:  // RefuseFirstLine
+    case Connection::Failure::kHeadTooLarge:
+      return ReplyError(
+          response, 431,
+          absl::ResourceExhaustedError(HeadMeter::Describe(connection_->head_excess())));
     case Connection::Failure::kNone:
     case Connection::Failure::kClosed:
       return ReplyError(response, response.status,
